@@ -7,6 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/network/own_evaluation.h"
 #include "planner/plan/prebuilt.h"
+#include "planner/tuning/dealt_tile.h"
 #include "planner/tuning/schedule_space.h"
 #include "runtime/bf/contract/tiles.h"
 
@@ -352,6 +353,11 @@ KernelId LoweringPlanner::backward(LayerId index, int tile, const RowKernel& how
                                      : kernel.schedule.vectors;
   kernel.schedule.columns = tile_columns(kernel.in, vectors, registers, few ? 1 : 3,
                                          how.live_in && lanes_ > 1 && !how.wide);
+  if (kernel.schedule.items > 1) {
+    const DealtTile dealt = dealt_tile(kernel.rows, kernel.in, kernel.schedule.items);
+    kernel.schedule.vectors = dealt.rows;
+    kernel.schedule.columns = dealt.columns;
+  }
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);

@@ -2,6 +2,7 @@
 
 #include "aot/emit/kernels/kernels.h"
 #include "frontend/diagnostic.h"
+#include "planner/tuning/dealt_tile.h"
 #include "runtime/bf/contract/tables.h"
 
 // Backward kernels: lanes are rows, so that every sum stays within its lane.
@@ -66,27 +67,21 @@ void unroll_rows(Nest& nest, const Kernel& kernel) {
   if (kernel.schedule.lanes > 1) nest.vectorize("r");
 }
 
-// The items of a group that have rows of their own: a power of two that divides the group, so that
-// the others are whole sets of as many.
-int row_items(const Kernel& kernel) {
-  int items = 1;
-  while (2 * items <= kernel.rows && kernel.schedule.items % (2 * items) == 0) items *= 2;
-  return items;
-}
-
 bool is_dealt(const Kernel& kernel) {
   return kernel.schedule.items > 1;
 }
 
-// Each item has a row, and sums a tile of columns of it.
+// Each item sums a tile of rows and columns.
 void deal_product(Nest& nest, const Kernel& kernel, const std::vector<std::string>& inner) {
-  const int items = row_items(kernel);
-  std::vector<std::string> order = {"r", "column"};
+  const int items = row_items(kernel.rows / kernel.schedule.vectors, kernel.schedule.items);
+  nest.split("r", kernel.schedule.vectors, "rows");
+  std::vector<std::string> order = {"rows", "column"};
   order.insert(order.end(), inner.begin(), inner.end());
-  order.insert(order.end(), {"j", "k"});
+  order.insert(order.end(), {"j", "k", "r"});
   nest.reorder(order);
   nest.unroll("k");
-  nest.bind("r", 1, items);
+  nest.unroll("r");
+  nest.bind("rows", 1, items);
   nest.bind("column", items, kernel.schedule.items / items);
 }
 

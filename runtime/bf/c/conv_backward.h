@@ -139,61 +139,97 @@ typedef struct bf_conv_target {
   BF_GLOBAL float* spread;
 } bf_conv_target;
 
-// One coefficient's sum: of float32 chains, or in double.
-typedef struct bf_row_sum {
+// Sums of so many channels that the same outputs read, and of so many rows, are made together: each
+// weight and each coefficient of an output is loaded once for all of them.
+#if BF_VECTOR_BYTES == 4 && BF_ITEMS == 1
+#define BF_CONV_CHANNELS 1
+#define BF_CONV_ROWS 1
+#else
+#define BF_CONV_CHANNELS 4
+#define BF_CONV_ROWS 4
+#endif
+#define BF_CONV_SUMS (BF_CONV_CHANNELS * BF_CONV_ROWS)
+
+// A tile of sums: so many channels of a pixel, times rows from `row` on. All but `row` is known
+// where code is compiled.
+typedef struct bf_conv_tile {
+  bool wide;
+  int channels;
+  int rows;
+  int row;
+} bf_conv_tile;
+
+// An input's coefficients' sums, [channel][row] of a tile: of float32 chains, or in double.
+typedef struct bf_tile_sums {
   int used;
-  float chain;
-  float total;
-  double wide;
-} bf_row_sum;
+  float chain[BF_CONV_SUMS];
+  float total[BF_CONV_SUMS];
+  double wide[BF_CONV_SUMS];
+} bf_tile_sums;
 
-BF_FUNCTION void bf_end_chain(bf_row_sum* sum) {
-  sum->total += sum->chain;
-  sum->chain = 0.0f;
-  sum->used = 0;
+BF_INLINE void bf_end_chains(bf_conv_tile tile, bf_tile_sums* sums) {
+  BF_UNROLL(BF_CONV_SUMS)
+  for (int i = 0; i < tile.channels * tile.rows; ++i) {
+    sums->total[i] += sums->chain[i];
+    sums->chain[i] = 0.0f;
+  }
+  sums->used = 0;
 }
 
-BF_FUNCTION void bf_add_product(bool wide, float w, float a, bf_row_sum* sum) {
-  if (wide)
-    sum->wide += (double)w * (double)a;
-  else
-    sum->chain += w * a;
+// Adds the products of an output's coefficients from `a` on with the channels' weights at `place`.
+BF_INLINE void bf_add_products(bf_conv_tile tile, BF_GLOBAL const float* const* weight,
+                               ptrdiff_t place, BF_GLOBAL const float* a, bf_tile_sums* sums) {
+  BF_UNROLL(BF_CONV_CHANNELS)
+  for (int c = 0; c < tile.channels; ++c) {
+    const float w = weight[c][place];
+    BF_UNROLL(BF_CONV_ROWS)
+    for (int r = 0; r < tile.rows; ++r) {
+      const int i = c * tile.rows + r;
+      if (tile.wide)
+        sums->wide[i] += (double)w * (double)a[r];
+      else
+        sums->chain[i] += w * a[r];
+    }
+  }
 }
 
-// The products of one tap. weight: of the tap and the first output; a: the row's coefficient of the
-// output's first channel.
-BF_FUNCTION void bf_add_tap(const bf_conv_pass* pass, BF_GLOBAL const float* weight,
-                            BF_GLOBAL const float* a, bf_row_sum* sum) {
+// The products of one tap. place: of its weights of the first output; a: the rows' coefficients of
+// the output's first channel.
+BF_INLINE void bf_add_tap(const bf_conv_pass* pass, bf_conv_tile tile,
+                          BF_GLOBAL const float* const* weight, ptrdiff_t place,
+                          BF_GLOBAL const float* a, bf_tile_sums* sums) {
   const int readers = bf_out_group(pass->shape);
   const ptrdiff_t step = (ptrdiff_t)pass->shape->out.channel * pass->rows;
   for (int o = 0; o < readers; ++o) {
-    if (!pass->wide && pass->loops == 0 && o > 0 && o % BF_CONV_CHAIN == 0) bf_end_chain(sum);
-    bf_add_product(pass->wide, weight[o], a[o * step], sum);
+    if (!tile.wide && pass->loops == 0 && o > 0 && o % BF_CONV_CHAIN == 0)
+      bf_end_chains(tile, sums);
+    bf_add_products(tile, weight, place + o, a + o * step, sums);
   }
-  if (!pass->wide && pass->loops == 0) bf_end_chain(sum);
+  if (!tile.wide && pass->loops == 0) bf_end_chains(tile, sums);
 }
 
 // Adds the products with the live channels of the output alone, in chains of so many.
-BF_FUNCTION void bf_add_live_tap(const bf_conv_pass* pass, BF_GLOBAL const float* weight,
-                                 BF_GLOBAL const float* a, ptrdiff_t pixel, bf_row_sum* sum) {
+BF_INLINE void bf_add_live_tap(const bf_conv_pass* pass, bf_conv_tile tile,
+                               BF_GLOBAL const float* const* weight, ptrdiff_t place,
+                               BF_GLOBAL const float* a, ptrdiff_t pixel, bf_tile_sums* sums) {
   const bf_channels channels = bf_live_at(pass->sources, pixel, bf_out_group(pass->shape));
   const ptrdiff_t step = (ptrdiff_t)pass->shape->out.channel * pass->rows;
   for (int i = 0; i < channels.count; ++i) {
     const int o = bf_channel(&channels, i);
-    if (pass->chain > 0 && sum->used == pass->chain) bf_end_chain(sum);
-    bf_add_product(pass->wide, weight[o], a[o * step], sum);
-    ++sum->used;
+    if (pass->chain > 0 && sums->used == pass->chain) bf_end_chains(tile, sums);
+    bf_add_products(tile, weight, place + o, a + o * step, sums);
+    ++sums->used;
   }
 }
 
-// The coefficient of an input. weight: of tap 0 and the group's first output; a: the row's of the
-// image at position 0 of that output; image: the batch's number.
-BF_FUNCTION bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_range* range,
-                                   BF_GLOBAL const float* weight, BF_GLOBAL const float* a,
-                                   int image) {
+// The coefficients of a tile's inputs. weight: of tap 0 and the first output, by channel; a: the
+// rows' of the image at position 0 of the first output; image: the batch's number.
+BF_INLINE bf_tile_sums bf_conv_sums(const bf_conv_pass* pass, const bf_tap_range* range,
+                                    bf_conv_tile tile, BF_GLOBAL const float* const* weight,
+                                    BF_GLOBAL const float* a, int image) {
   BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int readers = bf_out_group(shape);
-  bf_row_sum sum = {0, 0.0f, 0.0f, 0.0};
+  bf_tile_sums sums = {0, {0.0f}, {0.0f}, {0.0}};
   int p[3];
   for (int z = 0; z < range[0].count; ++z) {
     p[0] = range[0].position + z * pass->how.position[0];
@@ -205,60 +241,108 @@ BF_FUNCTION bf_row_sum bf_conv_sum(const bf_conv_pass* pass, const bf_tap_range*
       for (int x = 0; x < range[2].count; ++x) {
         p[2] = range[2].position + x * pass->how.position[2];
         const int tap = row + range[2].first + x * pass->how.tap[2];
-        const ptrdiff_t place = bf_element(shape->out, 0, 0, p) - (ptrdiff_t)shape->out.offset;
-        BF_GLOBAL const float* const w = weight + (ptrdiff_t)tap * readers;
+        const ptrdiff_t from = bf_element(shape->out, 0, 0, p) - (ptrdiff_t)shape->out.offset;
+        const ptrdiff_t place = (ptrdiff_t)tap * readers;
         if (pass->live) {
           const ptrdiff_t pixel =
               (((ptrdiff_t)image * shape->out_size[0] + p[0]) * shape->out_size[1] + p[1]) *
                   shape->out_size[2] +
               p[2];
-          bf_add_live_tap(pass, w, a + place * pass->rows, pixel, &sum);
+          bf_add_live_tap(pass, tile, weight, place, a + from * pass->rows, pixel, &sums);
         } else {
-          bf_add_tap(pass, w, a + place * pass->rows, &sum);
+          bf_add_tap(pass, tile, weight, place, a + from * pass->rows, &sums);
         }
-        if (pass->loops == 1) bf_end_chain(&sum);
+        if (pass->loops == 1) bf_end_chains(tile, &sums);
       }
-      if (pass->loops == 2) bf_end_chain(&sum);
+      if (pass->loops == 2) bf_end_chains(tile, &sums);
     }
   }
-  return sum;
+  return sums;
 }
 
-// Gives a sum to row r of the element at `at`.
-BF_FUNCTION void bf_give_sum(const bf_conv_pass* pass, const bf_row_sum* sum, ptrdiff_t at, int r,
-                             const bf_conv_target* target) {
+// Gives sum i of a tile to row r of the element at `at`.
+BF_FUNCTION void bf_give_sum(const bf_conv_pass* pass, const bf_tile_sums* sums, int i,
+                             ptrdiff_t at, int r, const bf_conv_target* target) {
   const bool one_chain = pass->live ? pass->chain == 0 : pass->loops == 3;
-  const float made = one_chain ? sum->chain : sum->total + (pass->live ? sum->chain : 0.0f);
+  const float made =
+      one_chain ? sums->chain[i] : sums->total[i] + (pass->live ? sums->chain[i] : 0.0f);
   if (target->to == NULL) {
-    const float a = pass->wide ? (float)sum->wide : made;
+    const float a = pass->wide ? (float)sums->wide[i] : made;
     target->spread[r] += bf_magnitude_float(a) * target->radius[at];
     return;
   }
   BF_GLOBAL float* const to = target->to + at * pass->rows + r;
   if (pass->wide)
-    *to = (float)(target->add ? sum->wide + (double)*to : sum->wide);
+    *to = (float)(target->add ? sums->wide[i] + (double)*to : sums->wide[i]);
   else
     *to = target->add ? made + *to : made;
 }
 
-// Rows begin .. end - 1 of an input: channel `channel` of the image `n` at p, by the taps in the
-// ranges.
-BF_FUNCTION void bf_conv_element(const bf_conv_pass* pass, const bf_tap_range* range, int n,
-                                 int channel, const int* p, int begin, int end,
-                                 const bf_conv_target* target) {
+// Channels of a pixel, which the same outputs read: numbers i, i + 1, .. of a list, counted from
+// channel `first` of the image number `image`. range: the taps that the pixel p is paired by.
+typedef struct bf_conv_inputs {
+  const bf_tap_range* range;
+  int image;
+  int first;
+  bf_channels listed;
+  int i;
+  const int* p;
+} bf_conv_inputs;
+
+// A tile of the inputs' sums.
+BF_INLINE void bf_sum_tile(const bf_conv_pass* pass, const bf_conv_inputs* of, bf_conv_tile tile,
+                           const bf_conv_target* target) {
   const int origin[3] = {0, 0, 0};
   BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   const int readers = bf_out_group(shape);
-  const int group = channel / bf_in_group(shape);
-  BF_GLOBAL const float* const weight =
-      pass->weight + (ptrdiff_t)channel * bf_taps(shape) * readers;
+  const int group = (of->first + bf_channel(&of->listed, of->i)) / bf_in_group(shape);
   BF_GLOBAL const float* const a =
-      pass->from + bf_element(shape->out, n, group * readers, origin) * pass->rows;
-  const ptrdiff_t at = bf_element(target->at, n, channel, p);
-  for (int r = begin; r < end; ++r) {
-    const bf_row_sum sum = bf_conv_sum(pass, range, weight, a + r, n);
-    bf_give_sum(pass, &sum, at, r, target);
+      pass->from + bf_element(shape->out, of->image, group * readers, origin) * pass->rows;
+  BF_GLOBAL const float* weight[BF_CONV_CHANNELS];
+  BF_UNROLL(BF_CONV_CHANNELS)
+  for (int c = 0; c < tile.channels; ++c) {
+    const int channel = of->first + bf_channel(&of->listed, of->i + c);
+    weight[c] = pass->weight + (ptrdiff_t)channel * bf_taps(shape) * readers;
   }
+  const bf_tile_sums sums = bf_conv_sums(pass, of->range, tile, weight, a + tile.row, of->image);
+  BF_UNROLL(BF_CONV_CHANNELS)
+  for (int c = 0; c < tile.channels; ++c) {
+    const int channel = of->first + bf_channel(&of->listed, of->i + c);
+    const ptrdiff_t at = bf_element(target->at, of->image, channel, of->p);
+    BF_UNROLL(BF_CONV_ROWS)
+    for (int r = 0; r < tile.rows; ++r)
+      bf_give_sum(pass, &sums, c * tile.rows + r, at, tile.row + r, target);
+  }
+}
+
+// Rows begin .. end - 1 of the inputs' next `channels` channels.
+BF_INLINE void bf_conv_rows(const bf_conv_pass* pass, const bf_conv_inputs* of, bool wide,
+                            int channels, int begin, int end, const bf_conv_target* target) {
+  int r = begin;
+  for (; r + BF_CONV_ROWS <= end; r += BF_CONV_ROWS) {
+    const bf_conv_tile tile = {wide, channels, BF_CONV_ROWS, r};
+    bf_sum_tile(pass, of, tile, target);
+  }
+  for (; r < end; ++r) {
+    const bf_conv_tile tile = {wide, channels, 1, r};
+    bf_sum_tile(pass, of, tile, target);
+  }
+}
+
+BF_KERNEL bf_conv_channels(const bf_conv_pass* pass, const bf_conv_inputs* of, int begin, int end,
+                           const bf_conv_target* target) {
+  if (pass->wide)
+    bf_conv_rows(pass, of, true, BF_CONV_CHANNELS, begin, end, target);
+  else
+    bf_conv_rows(pass, of, false, BF_CONV_CHANNELS, begin, end, target);
+}
+
+BF_KERNEL bf_conv_channel(const bf_conv_pass* pass, const bf_conv_inputs* of, int begin, int end,
+                          const bf_conv_target* target) {
+  if (pass->wide)
+    bf_conv_rows(pass, of, true, 1, begin, end, target);
+  else
+    bf_conv_rows(pass, of, false, 1, begin, end, target);
 }
 
 // Rows begin .. end - 1 of the channels of a pixel, from `first` on, by the taps in the ranges.
@@ -269,9 +353,14 @@ BF_FUNCTION void bf_conv_pixel(const bf_conv_pass* pass, const bf_tap_range* ran
   const ptrdiff_t pixel =
       (((ptrdiff_t)n * shape->in_size[0] + p[0]) * shape->in_size[1] + p[1]) * shape->in_size[2] +
       p[2];
-  const bf_channels listed = bf_live_at(pass->targets, pixel, channels);
-  for (int i = 0; i < listed.count; ++i)
-    bf_conv_element(pass, range, n, first + bf_channel(&listed, i), p, begin, end, target);
+  bf_conv_inputs of = {range, n, first, bf_live_at(pass->targets, pixel, channels), 0, p};
+  // Each channel of a depthwise convolution has outputs of its own.
+  const int together = bf_is_depthwise(shape) ? 1 : BF_CONV_CHANNELS;
+  while (of.listed.count - of.i >= together && together > 1) {
+    bf_conv_channels(pass, &of, begin, end, target);
+    of.i += together;
+  }
+  for (; of.i < of.listed.count; ++of.i) bf_conv_channel(pass, &of, begin, end, target);
 }
 
 // The channels of an input that the same outputs read.
@@ -313,9 +402,9 @@ BF_FUNCTION void bf_gather_rows(const bf_conv_pass* pass, bf_window to, int begi
 
 #if BF_ITEMS > 1
 
-// Row r of all channels of pixel number `pixel` of the window, as the items of a group take them.
+// Rows of all channels of pixel number `pixel` of the window, as the items of a group take them.
 BF_FUNCTION void bf_gather_pixel(const bf_conv_pass* pass, const bf_window* to, ptrdiff_t pixel,
-                                 int r, const bf_conv_target* target) {
+                                 int begin, int end, const bf_conv_target* target) {
   BF_CONSTANT const bf_conv_shape* const shape = pass->shape;
   bf_tap_range range[3];
   int p[3];
@@ -327,7 +416,8 @@ BF_FUNCTION void bf_gather_pixel(const bf_conv_pass* pass, const bf_window* to, 
     range[d] = bf_clip_taps(&pass->how, &pass->read, d, bf_all_taps(shape, &pass->how, d, p[d]));
   }
   for (int first = 0; first < shape->in_channels; first += bf_channels_together(shape))
-    bf_conv_pixel(pass, range, (int)left, first, bf_channels_together(shape), p, r, r + 1, target);
+    bf_conv_pixel(pass, range, (int)left, first, bf_channels_together(shape), p, begin, end,
+                  target);
 }
 
 #endif
@@ -340,8 +430,12 @@ BF_FUNCTION void bf_conv_gather(const bf_conv_pass* pass, bf_window to,
   if (target->to != NULL) {
     ptrdiff_t pixels = pass->shape->batch;
     for (int d = 0; d < 3; ++d) pixels *= to.end[d] > to.begin[d] ? to.end[d] - to.begin[d] : 0;
-    BF_EACH_OF(ptrdiff_t, i, pixels * pass->rows)
-    bf_gather_pixel(pass, &to, i / pass->rows, (int)(i % pass->rows), target);
+    const int tiles = bf_ceil_div(pass->rows, BF_CONV_ROWS);
+    BF_EACH_OF(ptrdiff_t, i, pixels * tiles) {
+      const int begin = (int)(i % tiles) * BF_CONV_ROWS;
+      bf_gather_pixel(pass, &to, i / tiles, begin, bf_smaller(begin + BF_CONV_ROWS, pass->rows),
+                      target);
+    }
   } else {
     BF_EACH (r, pass->rows) bf_gather_rows(pass, to, r, r + 1, target);
   }

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #include "bf.h"
+#include "bf/c/words/c99.h"
 
+#undef BF_INLINE
+#define BF_INLINE
 #define static
 #define inline
 

@@ -65,8 +65,9 @@
 
 #define BF_RESTRICT restrict
 
-// Kernels are not inlined, loops of n turns have no branches, and addresses that may lie behind the
-// last element are asked for ahead, where the compiler has words for it. Bits do not depend on it.
+// Kernels are not inlined, functions that are called with constants are, loops of n turns have no
+// branches, and addresses that may lie behind the last element are asked for ahead, where the
+// compiler has words for it. Bits do not depend on it.
 #if defined(__clang__)
 #define BF_PRAGMA_TEXT(text) _Pragma(#text)
 #define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -82,9 +83,11 @@
 
 #if defined(__GNUC__)
 #define BF_KERNEL __attribute__((noinline)) static void
+#define BF_INLINE static inline __attribute__((always_inline))
 #define BF_PREFETCH(p, bytes) __builtin_prefetch((const void*)((uintptr_t)(p) + (bytes)))
 #else
 #define BF_KERNEL static void
+#define BF_INLINE static inline
 #define BF_PREFETCH(p, bytes) ((void)0)
 #endif
 

@@ -26,6 +26,7 @@
 #define BF_CONSTANT
 #define BF_TABLE static __device__ const
 #define BF_FUNCTION static __device__ inline
+#define BF_INLINE static __device__ __forceinline__
 #define BF_RESTRICT __restrict__
 #define BF_KERNEL static __device__ void
 #define BF_UNROLL(n)

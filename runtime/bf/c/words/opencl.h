@@ -28,6 +28,7 @@ typedef ulong uint64_t;
 #define BF_CONSTANT __constant
 #define BF_TABLE static __constant const
 #define BF_FUNCTION static inline
+#define BF_INLINE static inline __attribute__((always_inline))
 #define BF_RESTRICT restrict
 #define BF_KERNEL static void
 #define BF_UNROLL(n) _Pragma("unroll")

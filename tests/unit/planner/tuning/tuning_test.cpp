@@ -13,6 +13,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/tuning/boosted_trees.h"
+#include "planner/tuning/dealt_tile.h"
 #include "planner/tuning/features.h"
 #include "planner/tuning/schedule_search.h"
 #include "planner/tuning/schedule_space.h"
@@ -51,6 +52,48 @@ Kernel kernel_of(const Plan& plan, KernelKind kind) {
   const auto found = std::ranges::find(plan.kernels, kind, &Kernel::kind);
   EXPECT_NE(found, plan.kernels.end());
   return *found;
+}
+
+TEST(DealtTile, GivesItemsRowsByPowersOfTwo) {
+  EXPECT_EQ(row_items(8, 64), 8);
+  EXPECT_EQ(row_items(5, 64), 4);
+  EXPECT_EQ(row_items(5, 6), 2);
+  EXPECT_EQ(row_items(5, 7), 1);
+  EXPECT_EQ(row_items(1, 64), 1);
+}
+
+TEST(DealtTile, LoadsLittleForEachTermAndLeavesNoRows) {
+  const DealtTile wide = dealt_tile(32, 256, 64), narrow = dealt_tile(10, 5, 64);
+  EXPECT_EQ(wide.rows, 4);
+  EXPECT_EQ(wide.columns, 4);
+  EXPECT_EQ(narrow.rows, 1);
+  EXPECT_EQ(narrow.columns, 1);  // each item has one sum
+  for (int rows = 1; rows <= 32; ++rows)
+    for (const int columns : {1, 7, 50, 784})
+      for (const int items : {5, 64}) {
+        const DealtTile tile = dealt_tile(rows, columns, items);
+        EXPECT_EQ(rows % tile.rows, 0);
+        EXPECT_LE(tile.columns, columns);
+        EXPECT_LE(tile.rows * tile.columns, 20);
+      }
+}
+
+// Kernels of a device sum by these tiles; a group of one item leaves tiles to its compiler.
+TEST(DealtTile, IsTheSchedulesOfGroups) {
+  PlannerConfig config = config_of("opencl");
+  config.lowering = Lowering::kGeneric;
+  config.language = Language::kOpenCl;
+  for (const int items : {1, 64}) {
+    config.items = items;
+    for (const Kernel& kernel : planned(config).kernels) {
+      if (kernel.kind != KernelKind::kBackwardAffine) continue;
+      const DealtTile tile = dealt_tile(kernel.rows, kernel.in, 64);
+      EXPECT_EQ(kernel.schedule.vectors, items == 1 ? kernel.rows : tile.rows);
+      if (items > 1) {
+        EXPECT_EQ(kernel.schedule.columns, tile.columns);
+      }
+    }
+  }
 }
 
 TEST(ScheduleSpace, HoldsLegalSchedulesOnceAndTheDefaultFirst) {
