@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "planner/machine/device_peaks.h"
 #include "planner/machine/machine_profile.h"
 
 namespace bf_aot::input {
@@ -9,5 +10,8 @@ namespace bf_aot::input {
 // The shipped profile of this name, or one from a file that `bf-aot profile` wrote.
 // Throws: BF2131 when it is neither, BF2132 when the file is no profile.
 MachineProfile read_profile(const std::string& name_or_file);
+
+// The same of peaks of a device, which `bf-aot profile --device` writes.
+DevicePeaks read_peaks(const std::string& name_or_file);
 
 }  // namespace bf_aot::input

@@ -9,6 +9,8 @@ Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
   bytes += other.bytes;
   seconds += other.seconds;
+  wide += other.wide;
+  waiting += other.waiting;
   return *this;
 }
 

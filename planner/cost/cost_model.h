@@ -18,6 +18,8 @@ struct Cost {
   double flops = 0;  // a multiply-add is two
   double bytes = 0;  // of weights and coefficients, read or written once per pass over them
   double seconds = 0;
+  double wide = 0;     // of the flops: those in double
+  double waiting = 0;  // of the seconds: of calls whose bytes take longer than their flops
 
   Cost& operator+=(const Cost& other);
   bool operator==(const Cost&) const = default;

@@ -135,7 +135,8 @@ void StepCoster::repeat(const RepeatedStep& step, double tiles) {
     same->bytes += part.bytes;
     same->seconds += part.seconds;
   }
-  rows.total += {made_.total.flops * tiles, made_.total.bytes * tiles, made_.total.seconds * tiles};
+  rows.total += {made_.total.flops * tiles, made_.total.bytes * tiles, made_.total.seconds * tiles,
+                 made_.total.wide * tiles, made_.total.waiting * tiles};
   made_ = std::move(rows);
 }
 

@@ -95,15 +95,16 @@ double StepCoster::bytes_of_layer(LayerId index) const {
   return static_cast<double>(plan_.layout(index).bytes);
 }
 
-double StepCoster::seconds_of(Family family, const Work& work, int lanes,
-                              double working_set) const {
+CallTime StepCoster::call_time(Family family, const Work& work, int lanes,
+                               double working_set) const {
   const FamilyCost& rate = profile_.of(family);
   const double slots32 = work.slots32 < 0 ? work.float32 : work.slots32;
   const double slots64 = work.slots64 < 0 ? work.float64 : work.slots64;
   const double compute =
       (slots32 / peak(false, lanes) + slots64 / peak(true, lanes)) / rate.efficiency;
   const double memory = work.bytes / bandwidth(profile_, working_set);
-  return work.items * rate.item + work.groups * rate.group + std::max(compute, memory);
+  return {work.items * rate.item + work.groups * rate.group + std::max(compute, memory),
+          memory > compute};
 }
 
 void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
@@ -120,8 +121,9 @@ void StepCoster::add(Family family, const std::string& name, KernelId kernel, do
     made_.parts.push_back(std::move(part));
   }
   made_.parts[last_].calls += calls;
-  const double seconds = profile_.call + seconds_of(family, work, lanes, working_set);
-  count(calls, work, seconds);
+  CallTime time = call_time(family, work, lanes, working_set);
+  time.seconds += profile_.call;
+  count(calls, work, time);
 }
 
 void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
@@ -132,7 +134,7 @@ void StepCoster::add(Family family, const std::string& name, KernelId kernel, do
 void StepCoster::also(Family family, double calls, const Work& work, double working_set) {
   if (calls > 0)
     count(calls, work,
-          seconds_of(family, work, lanes_, working_set > 0 ? working_set : working_set_));
+          call_time(family, work, lanes_, working_set > 0 ? working_set : working_set_));
 }
 
 void StepCoster::also_branches(double calls, double surprises) {
@@ -141,8 +143,10 @@ void StepCoster::also_branches(double calls, double surprises) {
   also(Family::kBranch, calls, work);
 }
 
-void StepCoster::count(double calls, const Work& work, double seconds) {
-  const Cost cost{calls * (work.float32 + work.float64), calls * work.bytes, calls * seconds};
+void StepCoster::count(double calls, const Work& work, const CallTime& time) {
+  const double seconds = calls * time.seconds;
+  const Cost cost{calls * (work.float32 + work.float64), calls * work.bytes, seconds,
+                  calls * work.float64, time.waits ? seconds : 0};
   TaskPart& part = made_.parts[last_];
   part.flops += cost.flops;
   part.bytes += cost.bytes;

@@ -19,6 +19,12 @@ struct Work {
   double items = 0, groups = 0;  // see Family
 };
 
+// The time of a call.
+struct CallTime {
+  double seconds = 0;
+  bool waits = false;  // its bytes take longer than its flops
+};
+
 // Runs of products of a convolution, by how its loops in runtime/ go.
 struct ConvWork {
   double products = 0;
@@ -49,7 +55,7 @@ class StepCoster {
   double row_vectors(int rows) const;  // vectors that hold so many rows
   double peak(bool wide, int lanes) const;
   double bytes_of_layer(LayerId index) const;  // weights
-  double seconds_of(Family family, const Work& work, int lanes, double working_set) const;
+  CallTime call_time(Family family, const Work& work, int lanes, double working_set) const;
 
   // `calls` of a part; lanes: of the code's vectors, 1 for scalar code.
   void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work,
@@ -57,7 +63,7 @@ class StepCoster {
   void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work);
   void add_writes(const char* name, int elements);
 
-  void count(double calls, const Work& work, double seconds);
+  void count(double calls, const Work& work, const CallTime& time);
   // Adds work to the calls that add() was last given.
   void also(Family family, double calls, const Work& work, double working_set = 0);
   void also_branches(double calls, double surprises);  // mispredicted in each

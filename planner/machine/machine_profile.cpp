@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "frontend/diagnostic.h"
 #include "planner/machine/four_digits.h"
-#include "planner/machine/repeated_key.h"
+#include "planner/machine/profile_reader.h"
 #include "planner/machine/shipped_profiles.h"
 #include "planner/machine/target.h"
 
@@ -73,66 +72,16 @@ static_assert(std::size(kFamilyNames) == kFamilies);
 
 // ---- reading
 
-// A JSON object of a profile: every key must be asked for, and be there.
-class Reader {
- public:
-  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json_.is_object()) bad("expected an object");
-  }
-
-  void allow(std::initializer_list<std::string_view> keys) const {
-    for (const auto& [key, unused] : json_.items())
-      if (std::ranges::count(keys, key) == 0)
-        bad(fmt::format("unknown key '{}'; known keys: {}", key, fmt::join(keys, ", ")));
-  }
-
-  const Json& at(std::string_view key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) bad(fmt::format("key '{}' is missing", key));
-    return *found;
-  }
-
-  std::string text(std::string_view key) const {
-    if (!at(key).is_string()) bad(fmt::format("'{}' is no text", key));
-    return at(key).get<std::string>();
-  }
-
-  double number(std::string_view key, bool positive) const {
-    const Json& value = at(key);
-    const double x = value.is_number() ? value.get<double>() : -1;
-    if (!std::isfinite(x) || x < 0 || (positive && x == 0))
-      bad(fmt::format("'{}' must be a number {} 0", key, positive ? "above" : "of at least"));
-    return x;
-  }
-
-  Reader object(std::string_view key) const {
-    return {at(key), fmt::format("{}: {}", where_, key)};
-  }
-
-  const std::string& where() const { return where_; }
-
-  [[noreturn]] void bad(const std::string& what) const {
-    fail("BF2132", where_, what, "`bf-aot profile` writes such a file");
-  }
-
- private:
-  const Json& json_;
-  std::string where_;
-};
+using Reader = ProfileReader;
 
 void read_levels(const Reader& reader, MachineProfile& profile) {
-  const Json& levels = reader.at("levels");
-  if (!levels.is_array() || levels.empty()) reader.bad("'levels' must be a list of memories");
+  const std::size_t count = reader.count("levels");
   double before = 0;
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    const Reader level(levels[i], fmt::format("{}: levels[{}]", reader.where(), i));
+  for (std::size_t i = 0; i < count; ++i) {
+    const Reader level = reader.item("levels", i);
     level.allow({"bytes", "bytes_per_second"});
-    const bool last = i + 1 == levels.size();
-    if (last != level.at("bytes").is_null())
-      level.bad("'bytes' is null for the last level, which has no bound, and for no other");
-    MemoryLevel made;
-    made.bytes = last ? std::numeric_limits<double>::infinity() : level.number("bytes", true);
-    made.bytes_per_second = level.number("bytes_per_second", true);
+    const MemoryLevel made = {level.bytes_or_none(i + 1 == count),
+                              level.number("bytes_per_second", true)};
     if (!(made.bytes > before)) level.bad("sizes must rise");
     before = made.bytes;
     profile.levels.push_back(made);
@@ -270,16 +219,7 @@ std::string to_json_text(const MachineProfile& profile) {
 }
 
 MachineProfile parse_profile(const std::string& text, const std::string& where) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    fail("BF2132", where, fmt::format("this is no JSON: {}", error.what()),
-         "`bf-aot profile` writes such a file");
-  }
-  if (const std::string key = repeated_key(text); !key.empty())
-    fail("BF2132", where, fmt::format("key '{}' appears twice", key), "remove one of them");
-  return read_profile(json, where);
+  return read_profile(parse_profile_json(text, where), where);
 }
 
 }  // namespace bf_aot

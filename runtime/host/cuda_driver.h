@@ -18,6 +18,9 @@ typedef struct bf_cu_object bf_cu_object; /* context, module, function, stream, 
 typedef unsigned long long bf_cu_pointer;
 
 #define BF_CU_MOST_THREADS 1
+#define BF_CU_PROCESSORS 16
+#define BF_CU_CACHE_BYTES 38
+#define BF_CU_NEAR_BYTES 81 /* shared memory of a processor, which its nearest cache is part of */
 #define BF_CU_MAJOR 75
 #define BF_CU_MINOR 76
 

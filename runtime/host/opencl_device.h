@@ -23,6 +23,10 @@ typedef struct bf_cl_object
 #define BF_CL_DEVICE_TYPE_ALL ((bf_cl_bits)0xffffffffu)
 #define BF_CL_DEVICE_TYPE 0x1000u
 #define BF_CL_DEVICE_TYPE_CPU ((bf_cl_bits)2u)
+#define BF_CL_DEVICE_MAX_COMPUTE_UNITS 0x1002u
+#define BF_CL_DEVICE_NATIVE_FLOATS 0x103au
+#define BF_CL_DEVICE_CACHE_SIZE 0x101eu
+#define BF_CL_DEVICE_LOCAL_MEM_SIZE 0x1023u
 #define BF_CL_DEVICE_ENDIAN_LITTLE 0x1026u
 #define BF_CL_DEVICE_GLOBAL_MEM_SIZE 0x101fu
 #define BF_CL_DEVICE_MAX_MEM_ALLOC_SIZE 0x1010u

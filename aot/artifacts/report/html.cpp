@@ -83,6 +83,11 @@ std::string bar(double share, std::string_view css_class, std::string_view title
       escape(title), css_class, percent);
 }
 
+std::string table(const std::string& head, const std::string& rows) {
+  return "<div class=\"scroll\"><table><thead><tr>" + head + "</tr></thead><tbody>\n" + rows +
+         "</tbody></table></div>";
+}
+
 std::string section(std::string_view id, std::string_view title, std::string_view lead,
                     std::string_view body) {
   return fmt::format("<section id=\"{}\"><h2>{}</h2>\n<p class=\"lead\">{}</p>\n{}</section>\n", id,

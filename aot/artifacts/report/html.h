@@ -21,6 +21,9 @@ std::string number_text(double x);         // four digits, "∞"
 // A bar of `share` (0 to 1) of a cell, with a title.
 std::string bar(double share, std::string_view css_class, std::string_view title);
 
+// A table of a row of titles, "<th>..", and rows, "<tr>..".
+std::string table(const std::string& head, const std::string& rows);
+
 // <section id="id"><h2>title</h2><p class="lead">lead</p>body</section>
 std::string section(std::string_view id, std::string_view title, std::string_view lead,
                     std::string_view body);

@@ -46,11 +46,6 @@ std::string extents(const Kernel& kernel) {
   return text;
 }
 
-std::string table(const std::string& head, const std::string& rows) {
-  return "<div class=\"scroll\"><table><thead><tr>" + head + "</tr></thead><tbody>\n" + rows +
-         "</tbody></table></div>";
-}
-
 // Predicted seconds and operations of a kernel in a call of the first entry point.
 struct Work {
   double calls = 0, flops = 0, bytes = 0, seconds = 0;

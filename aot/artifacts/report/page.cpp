@@ -92,10 +92,12 @@ std::string page(const Plan& plan, const Findings& findings) {
   text += header(plan, findings);
   text +=
       "<nav><div><a href=\"#network\">Network</a><a href=\"#plan\">Tasks</a>"
-      "<a href=\"#memory\">Workspace</a><a href=\"#kernels\">Kernels</a>"
-      "<a href=\"#rejected\">Not taken</a></div></nav>\n<main>\n";
+      "<a href=\"#memory\">Workspace</a><a href=\"#kernels\">Kernels</a>";
+  if (findings.device) text += "<a href=\"#device\">Device</a>";
+  text += "<a href=\"#rejected\">Not taken</a></div></nav>\n<main>\n";
   text += network_part(plan, findings) + task_part(plan, findings) + memory_part(plan) +
-          context_part(plan) + kernel_part(plan, findings) + rejected_part(plan);
+          context_part(plan) + kernel_part(plan, findings) + device_part(plan, findings) +
+          rejected_part(plan);
   return text + fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n",
                             escape(findings.version));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/cost/device_figures.h"
 #include "planner/plan/layer_id.h"
 #include "planner/plan/plan_fwd.h"
 
@@ -41,6 +42,7 @@ struct Findings {
   // The parts of tasks, as measured in a call of plan.entries[measured_entry]; may be empty.
   std::vector<MeasuredPart> parts;
   std::size_t measured_entry = 0;
+  std::optional<DeviceFigures> device;  // that the plan is for
 };
 
 /// The version of the page's form, in its <meta name="bf-aot-report-format">: it changes when a
@@ -57,6 +59,7 @@ std::string task_part(const Plan& plan, const Findings& findings);
 std::string memory_part(const Plan& plan);
 std::string context_part(const Plan& plan);  // empty when nothing is kept between calls
 std::string kernel_part(const Plan& plan, const Findings& findings);
+std::string device_part(const Plan& plan, const Findings& findings);  // empty without a device
 std::string rejected_part(const Plan& plan);
 
 }  // namespace bf_aot::artifacts

@@ -96,8 +96,11 @@ CompileOptions for_device(CompileOptions options, Language language, int items) 
 }
 
 std::string device_text(const Lowered& lowered) {
-  const bool cuda = lowered.plan().config.language == Language::kCuda;
-  return emit::wrap_lines(Inliner(cuda).text(emit::emit_device_source(lowered)));
+  return device_text(lowered.plan().config.language, emit::emit_device_source(lowered));
+}
+
+std::string device_text(Language language, const std::string& source) {
+  return emit::wrap_lines(Inliner(language == Language::kCuda).text(source));
 }
 
 std::vector<emit::EmittedFile> device_files(const Lowered& lowered, const std::string& stem) {

@@ -32,8 +32,10 @@ constexpr int kDeviceItems = 64;
 // code for a device is planned. Throws: BF3112 where they ask for what devices do not have.
 CompileOptions for_device(CompileOptions options, Language language, int items = kDeviceItems);
 
-// The source for the device with all that it includes, as its compiler takes it.
+// The source for the device with all that it includes, as its compiler takes it: of a verifier, or
+// of a source that includes headers of the runtime.
 std::string device_text(const Lowered& lowered);
+std::string device_text(Language language, const std::string& source);
 
 // The files of a verifier for a device: source and header first; no manifest.
 std::vector<emit::EmittedFile> device_files(const Lowered& lowered, const std::string& stem);

@@ -6,20 +6,24 @@
 
 #include "aot/apps/measure/bench_measure.h"
 #include "aot/apps/measure/bench_peers.h"
+#include "aot/apps/measure/device_measure.h"
 #include "aot/apps/measure/profile_machine.h"
 #include "aot/build/compile.h"
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/frontend_result.h"
 #include "aot/build/manifest.h"
 #include "aot/cli/commands/commands.h"
+#include "aot/cli/commands/report_findings.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
+#include "aot/engine/device/device.h"
 #include "aot/engine/run/find_prebuilt.h"
 #include "aot/engine/verifier/report.h"
 #include "aot/input/json_io.h"
+#include "aot/input/profile_file.h"
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
@@ -33,6 +37,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kBenchExamples[] =
     "bf-aot bench model.onnx --box box.json --method crown-ibp\n"
     "bf-aot bench model.onnx --compare vector,generic,reference --out results\n"
+    "bf-aot bench model.onnx --box box.json --device cuda\n"
     "bf-aot bench model.onnx --box box.json --peer bench/peers/auto_lirpa.py";
 
 constexpr char kBenchNotes[] =
@@ -45,6 +50,10 @@ constexpr char kBenchNotes[] =
     "The time until a verifier is ready is that of planning, and of printing and "
     "compiling its code (the compiler's, when it was called, for a verifier in the "
     "cache). prebuilt is run by the engine in bf-aot, which compiles nothing.\n\n"
+    "With --device: batches of the box, whose rates are compared with the peaks of the device, "
+    "which are measured unless --peaks names them. Parts of a call have no times there, since it "
+    "is "
+    "one kernel.\n\n"
     "A --peer is a program that is called as COMMAND MODEL BOX.json METHOD SECONDS and "
     "prints one JSON object {\"name\", \"seconds\": [..]}, or ends with 77 and a reason; see "
     "bench/peers.";
@@ -58,6 +67,7 @@ struct BenchArguments {
   bool no_kernels = false;
   bool json = false;
   std::string output;
+  std::string peaks;
 };
 
 void add_options(CommandLine& app, BenchArguments& arguments) {
@@ -75,6 +85,10 @@ void add_options(CommandLine& app, BenchArguments& arguments) {
       ->type_name("LIST");
   app.add_option("--peer", arguments.peers, "also time this program on the same box")
       ->type_name("COMMAND");
+  add_row(app, "device", arguments.model.values,
+          {.help = "time batches of the box on this device, and nothing else: opencl, opencl:N, "
+                   "cuda, cuda:N"});
+  add_peaks_option(app, arguments.peaks);
   app.add_option("--warm-up", arguments.limits.warm_up, "calls before the first measurement")
       ->transform(whole(0, 1 << 20))
       ->capture_default_str();
@@ -101,6 +115,7 @@ struct Result {
   std::vector<apps::Strategy> strategies;
   std::vector<apps::KernelTime> kernels;
   std::vector<apps::PeerTime> peers;
+  std::string device;  // JSON of what was measured of a device; empty: nothing
 };
 
 // ---- JSON
@@ -183,6 +198,7 @@ Json to_json(const Result& result) {
   for (const apps::KernelTime& each : result.kernels) made["kernels"].push_back(kernel_json(each));
   made["peers"] = Json::array();
   for (const apps::PeerTime& each : result.peers) made["peers"].push_back(peer_json(each));
+  if (!result.device.empty()) made["device"] = Json::parse(result.device);
   return made;
 }
 
@@ -328,6 +344,43 @@ void write_artefacts(const fs::path& folder, const Result& result,
   staging.publish(names);
 }
 
+// A device has one kernel for an entry, so that parts of it have no times of their own.
+int bench_device(const BenchArguments& arguments) {
+  for (const auto& [given, option] : {std::pair{arguments.compare.has_value(), "--compare"},
+                                      {!arguments.peers.empty(), "--peer"},
+                                      {!arguments.output.empty(), "--out"}})
+    if (given)
+      fail("BF3345", option, "times of a device do not have it", "leave it or --device out");
+  const std::string name = compile_options(arguments.model).device;
+  const build::CompileOptions options = engine::for_named_device(compile_options(arguments.model));
+  std::optional<DevicePeaks> peaks;
+  if (!arguments.peaks.empty()) peaks = input::read_peaks(arguments.peaks);
+  const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
+  const input::FloatBox box = box_here(arguments, count_inputs(front.graph));
+  const auto lowered = build::run_planner(front, "net", options);
+  const engine::Device device(lowered, build::device_named(name));
+  const Box sample{{box.lower.begin(), box.lower.end()}, {box.upper.begin(), box.upper.end()}};
+  DeviceFigures figures =
+      apps::figures_on(*lowered, build::device_named(name), std::move(peaks), {&sample, 1});
+  apps::time_batches(device, box, arguments.limits.seconds, figures);
+  if (arguments.json) {
+    const Result result{front.info,
+                        options.planner.method,
+                        options.planner.target.name,
+                        box,
+                        {},
+                        {},
+                        {},
+                        {},
+                        apps::device_json(lowered->plan(), figures)};
+    fmt::print("{}\n", to_json(result).dump());
+  } else {
+    fmt::print("model    {}, method {}\n{}", front.info.file_name,
+               to_string(options.planner.method), apps::device_text(lowered->plan(), figures));
+  }
+  return 0;
+}
+
 }  // namespace
 
 int bench_command(const Call& call) {
@@ -336,6 +389,7 @@ int bench_command(const Call& call) {
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 
+  if (!arguments.model.values.compile.device.empty()) return bench_device(arguments);
   check_log(arguments);
   const build::CompileOptions options = compile_options(arguments.model);
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
@@ -349,6 +403,7 @@ int bench_command(const Call& call) {
                 options.planner.target.name,
                 subject.box,
                 subject.machine,
+                {},
                 {},
                 {},
                 {}};

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "aot/apps/measure/device_measure.h"
 #include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/commands/inspect.h"
@@ -13,14 +15,13 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/emit/calls/dump.h"
-#include "aot/emit/device/device.h"
 #include "aot/emit/integer/integer.h"
 #include "aot/emit/kernels/schedule_dump.h"
 #include "aot/engine/device/device.h"
+#include "aot/input/profile_file.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/lowering/weight_tables.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
@@ -32,6 +33,7 @@ constexpr char kInspectExamples[] =
     "bf-aot inspect model.onnx --plan --method ibp > plan.json\n"
     "bf-aot inspect model.onnx --dump-schedule\n"
     "bf-aot inspect model.onnx --dot net.dot && dot -Tsvg net.dot -o net.svg\n"
+    "bf-aot inspect model.onnx --device cuda --peaks h200\n"
     "bf-aot inspect --list-passes";
 
 constexpr char kInspectNotes[] =
@@ -47,6 +49,8 @@ struct InspectArguments {
   bool plan_json = false;
   bool schedules = false;
   bool calls = false;
+  std::string peaks;
+  bool json = false;
 };
 
 void add_options(CommandLine& app, InspectArguments& arguments) {
@@ -72,7 +76,11 @@ void add_options(CommandLine& app, InspectArguments& arguments) {
   add_report_option(app, arguments.report);
   add_row(
       app, "device", arguments.model.values,
-      {.help = "show the plan for this device, and the memory that it takes: opencl, opencl:N"});
+      {.help = "show the plan for this device, the memory that it takes, and boxes a second at the "
+               "device's peaks: opencl, opencl:N"});
+  add_peaks_option(app, arguments.peaks);
+  app.add_flag("--json", arguments.json, "print what is said of the device as one JSON object")
+      ->needs("--device");
   app.add_flag("--plan", arguments.plan_json, "print the plan as JSON");
   app.add_flag("--dump-schedule", arguments.schedules,
                "print the classes of the operators and, for each kernel, what it computes, the "
@@ -141,39 +149,51 @@ class PassPrinter {
   std::vector<std::pair<std::string, double>> seconds_;
 };
 
-// The memory of a device: of each box, of batches, and of the weights.
-std::string device_memory(const std::string& device, const Lowered& lowered) {
-  const Plan& plan = lowered.plan();
-  const std::int64_t box =
-      emit::device_arena_bytes(plan) +
-      std::int64_t{8} * (plan.input_count + std::max(plan.output_count, plan.spec_rows));
-  std::string text =
-      fmt::format("device {}: groups of {} items\n  {:<16} {:>14} bytes\n  {:<16} {:>14} bytes\n",
-                  device, plan.config.items, "weights",
-                  blob_bytes(lowered.tables(), plan.config.target.align), "a box", box);
-  for (const std::int64_t boxes : {1024, 16384})
-    text += fmt::format("  {:<16} {:>14} bytes\n", fmt::format("{} boxes", boxes), boxes * box);
-  return text;
+// Times batches of the first sample box, where there is one and the device is here.
+void time_sample(const std::shared_ptr<const Lowered>& lowered, const std::string& device,
+                 const build::CompileOptions& options, DeviceFigures& figures) {
+  const std::vector<Box> boxes = sample_boxes(options);
+  if (boxes.empty() || !figures.peaks || !figures.is_here) return;
+  const engine::Device opened(lowered, build::device_named(device));
+  apps::time_batches(
+      opened,
+      input::round_outward({boxes.front(), "the first sample box"}, lowered->plan().input_count),
+      0.2, figures);
 }
 
 void inspect(const InspectArguments& arguments, const CommandLine& app) {
   build::CompileOptions options = compile_options(arguments.model);
-  if (!options.device.empty()) options = engine::for_named_device(std::move(options));
+  const std::string device = options.device;
+  std::optional<DevicePeaks> peaks;
+  if (!arguments.peaks.empty()) peaks = input::read_peaks(arguments.peaks);
+  if (!device.empty()) options = engine::for_named_device(std::move(options));
+  if (peaks) options.planner.items = peaks->items;  // the device need not be here
   PassPrinter printer(arguments);
   printer.watch(options);
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   const bool summary_wanted = arguments.dump_after.empty() && arguments.dot_file.empty() &&
                               !arguments.plan_json && !arguments.time_passes &&
-                              !arguments.schedules && !arguments.calls && arguments.report.empty();
+                              !arguments.schedules && !arguments.calls &&
+                              arguments.report.empty() && !arguments.json;
   if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json &&
-      !arguments.schedules && !arguments.calls && arguments.report.empty() && !printer.wants_plan())
+      !arguments.schedules && !arguments.calls && arguments.report.empty() && !arguments.json &&
+      !printer.wants_plan())
     return;
 
   const auto lowered =
       build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options);
   const Plan& made = lowered->plan();
   if (!arguments.dot_file.empty()) system::publish_file(arguments.dot_file, dot(front.graph, made));
-  if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
+  std::optional<DeviceFigures> figures;
+  if (!device.empty() && (summary_wanted || arguments.json || !arguments.report.empty()))
+    figures = apps::figures_on(*lowered, build::device_named(device), peaks, sample_boxes(options));
+  if (!arguments.report.empty()) {
+    artifacts::Findings findings;
+    if (figures) time_sample(lowered, device, options, *figures);
+    findings.device = figures;
+    write_report(arguments.report, made, options, app, std::move(findings));
+  }
+  if (arguments.json) fmt::print("{}\n", apps::device_json(made, *figures));
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
   if (arguments.schedules)
     fmt::print("{}{}", emit::dump_operators(front.graph), emit::dump_schedules(made));
@@ -183,8 +203,7 @@ void inspect(const InspectArguments& arguments, const CommandLine& app) {
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,
                front.info.opset, to_string(front.graph), summary(made));
-  if (summary_wanted && !options.device.empty())
-    fmt::print("{}", device_memory(options.device, *lowered));
+  if (summary_wanted && figures) fmt::print("{}", apps::device_text(made, *figures));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
+#include "aot/engine/device/peaks.h"
 #include "aot/input/json_io.h"
 #include "aot/input/profile_file.h"
 #include "aot/system/files.h"
@@ -29,12 +30,15 @@ constexpr char kProfileExamples[] =
     "bf-aot profile -o machine.json\n"
     "bf-aot profile -o machine.json --fit model.onnx --box box.json\n"
     "bf-aot model.onnx -o verifier.cpp --profile machine.json\n"
+    "bf-aot profile --device cuda -o peaks.json\n"
     "bf-aot profile --check model.onnx --box box.json --method crown";
 
 constexpr char kProfileNotes[] =
     "Without --check: measures peaks, bandwidths and what calls cost on one core, then "
     "compiles and times a dozen networks of random numbers, and writes the profile that "
     "predicts them best. Takes about half a minute; let nothing else run meanwhile.\n\n"
+    "With --device: measures multiply-adds and reads of a device, for --peaks of inspect and "
+    "bench.\n\n"
     "With --check: compiles the models with a timer around every call of a kernel or "
     "routine, and compares the times with the predicted ones. The share within 1.5x "
     "counts what takes at least 2 us, predicted or measured: shorter times are not much "
@@ -173,6 +177,23 @@ build::FrontendResult normalised(const apps::ProfileNetwork& network) {
   return front;
 }
 
+void write_text(const ProfileArguments& arguments, const std::string& text) {
+  if (arguments.output.empty())
+    fmt::print("{}", text);
+  else
+    system::publish_file(arguments.output, text);
+}
+
+int write_peaks(const ProfileArguments& arguments) {
+  DevicePeaks peaks;
+  {
+    const system::Progress progress("device");
+    peaks = engine::measure_peaks(build::device_named(arguments.values.compile.device));
+  }
+  write_text(arguments, to_json_text(peaks));
+  return 0;
+}
+
 int write_profile(const ProfileArguments& arguments) {
   const build::CompilerOptions compiler = arguments.values.compiler;
   MachineProfile profile = host_profile();
@@ -196,11 +217,7 @@ int write_profile(const ProfileArguments& arguments) {
   apps::fit(observations, profile);
   profile.name = arguments.name;
   profile.source = "measured by bf-aot profile";
-  const std::string text = to_json_text(profile);
-  if (arguments.output.empty())
-    fmt::print("{}", text);
-  else
-    system::publish_file(arguments.output, text);
+  write_text(arguments, to_json_text(profile));
   if (arguments.all) {
     Share total;
     for (const apps::Observation& seen : observations) total += report(seen, profile, true);
@@ -233,11 +250,16 @@ int profile_command(const Call& call) {
                  "to check: a name or a file (default: of this machine)")
       ->type_name("NAME|FILE")
       ->needs(check);
+  add_row(app, "device", arguments.values,
+          {.help = "measure the peaks of this device instead: opencl, opencl:N, cuda, cuda:N",
+           .group = "Options"})
+      ->excludes(check);
   app.add_flag("--all", arguments.all, "print the short parts, and those of the networks measured");
   add_row(app, "cxx", arguments.values, {.help = "C++ compiler", .group = "Options"});
   add_row(app, "cxx-flags", arguments.values, {.help = "more flags for it", .group = "Options"});
   set_help(app, {kProfileExamples, kProfileNotes, "reference/cost-model.md"});
   if (const auto code = parse(app, call)) return *code;
+  if (!arguments.values.compile.device.empty()) return write_peaks(arguments);
   return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);
 }
 

@@ -14,6 +14,7 @@
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/files.h"
+#include "planner/machine/device_peaks.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::cli {
@@ -26,13 +27,6 @@ std::vector<std::pair<std::string, std::string>> option_list(const CommandLine& 
       list.emplace_back(option->get_lnames().front(),
                         fmt::format("{}", fmt::join(option->results(), " ")));
   return list;
-}
-
-std::vector<Box> boxes_of(const build::CompileOptions& options) {
-  std::vector<Box> boxes = options.planning.samples;
-  if (boxes.empty() && options.property)
-    for (const PropertyCase& one : options.property->cases) boxes.push_back(one.box);
-  return boxes;
 }
 
 // The tasks of the entry that HostVerifier::time_parts() calls, and their parts.
@@ -64,6 +58,22 @@ void measure_findings(const build::FrontendResult& front, const build::Verifier&
 
 }  // namespace
 
+std::vector<Box> sample_boxes(const build::CompileOptions& options) {
+  std::vector<Box> boxes = options.planning.samples;
+  if (boxes.empty() && options.property)
+    for (const PropertyCase& one : options.property->cases) boxes.push_back(one.box);
+  return boxes;
+}
+
+void add_peaks_option(CommandLine& app, std::string& name_or_file) {
+  app.add_option("--peaks", name_or_file,
+                 fmt::format("what the device does at most: {}, or a file of profile --device "
+                             "(default: measured on the device)",
+                             fmt::join(peaks_names(), ", ")))
+      ->type_name("NAME|FILE")
+      ->needs("--device");
+}
+
 artifacts::Findings findings_of(const build::FrontendResult& front, const build::Verifier& verifier,
                                 const build::CompileOptions& options,
                                 const build::Toolchain* toolchain,
@@ -75,7 +85,7 @@ artifacts::Findings findings_of(const build::FrontendResult& front, const build:
     findings.library_bytes = static_cast<std::int64_t>(bytes);
     findings.code_bytes = build::code_bytes(library, *toolchain);
   }
-  const std::vector<Box> boxes = boxes_of(options);
+  const std::vector<Box> boxes = sample_boxes(options);
   const Target& target = verifier.plan().config.target;
   if (!boxes.empty() && engine::find_prebuilt(target.name) != nullptr && build::runs_here(target))
     measure_findings(front, verifier, options, boxes.front(), findings);
@@ -94,7 +104,7 @@ void write_report(const std::filesystem::path& path, const Plan& plan,
                   artifacts::Findings findings) {
   findings.version = BF_VERSION_STRING;
   findings.options = option_list(app);
-  artifacts::add_samples(plan, boxes_of(options), findings);
+  artifacts::add_samples(plan, sample_boxes(options), findings);
   system::publish_file(path, artifacts::page(plan, findings));
 }
 

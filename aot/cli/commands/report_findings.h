@@ -16,6 +16,12 @@ namespace bf_aot::cli {
 // Adds the option --report FILE.html.
 void add_report_option(CommandLine& app, std::string& path);
 
+// Adds the option --peaks NAME|FILE, for commands that have --device.
+void add_peaks_option(CommandLine& app, std::string& name_or_file);
+
+// The options' sample boxes, or those of the property.
+std::vector<Box> sample_boxes(const build::CompileOptions& options);
+
 // Writes the report of a plan: its layers' bounds on the options' sample boxes, or on those of the
 // property, and the options that were given. Throws: BF3102.
 void write_report(const std::filesystem::path& path, const Plan& plan,

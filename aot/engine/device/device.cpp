@@ -11,159 +11,15 @@
 #include "aot/build/device/device.h"
 #include "aot/build/options/language.h"
 #include "aot/emit/device/device.h"
+#include "aot/engine/device/device_library.h"
 #include "bf/core/bounds.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "planner/lowering/weight_tables.h"
 #include "planner/plan/plan.h"
-#include "runtime/host/cuda_driver.h"
-#include "runtime/host/opencl_device.h"
 
 namespace bf_aot::engine {
-
-// A library of devices, with a device of it that is opened.
-class DeviceLibrary {
- public:
-  DeviceLibrary() = default;
-  DeviceLibrary(const DeviceLibrary&) = delete;
-  DeviceLibrary& operator=(const DeviceLibrary&) = delete;
-  virtual ~DeviceLibrary() = default;
-
-  // Both return false where the device is refused.
-  virtual bool find(std::size_t index) = 0;
-  virtual bool open(const bf_device_program& program, std::size_t index,
-                    const std::string& more) = 0;
-  // The items that a group should have.
-  virtual std::size_t items(std::size_t index, std::size_t many) const = 0;
-  // Returns false where the device fails.
-  virtual bool call(const bf_device_results& results, std::size_t count, const float* lower,
-                    const float* upper, const bf_status* statuses) = 0;
-  // Those of boxes that lie in its memory.
-  virtual bool call_there(const bf_device_results& results, const BoxesThere& boxes, float reach,
-                          bf_status* statuses) = 0;
-  virtual bool read(std::uintptr_t from, void* stream, std::span<float> to) = 0;
-
-  virtual bf_device_fault fault() const = 0;
-  virtual const char* text() const = 0;
-  virtual const char* name() const = 0;
-  virtual std::size_t most_boxes() const = 0;
-};
-
-namespace {
-
-struct Refusal {
-  const char* code;
-  const char* hint;
-};
-
-Refusal refusal_of(bf_device_fault fault, bool cuda) {
-  switch (fault) {
-    case BF_DEVICE_NO_LIBRARY:
-      return {"BF3340", cuda ? "install NVIDIA's driver, and NVRTC of CUDA 11 to 13"
-                             : "install a loader of OpenCL (ocl-icd-libopencl1) and the device's "
-                               "driver"};
-    case BF_DEVICE_NOT_FOUND:
-      return {"BF3340",
-              cuda ? "'nvidia-smi -L' lists devices"
-                   : "'clinfo -l' lists devices; pocl-opencl-icd makes one of this processor"};
-    case BF_DEVICE_NO_DOUBLES:
-    case BF_DEVICE_NO_SUBNORMALS:
-    case BF_DEVICE_NO_ROUNDING:
-    case BF_DEVICE_BIG_ENDIAN:
-      return {"BF3341", "bounds need arithmetic as IEEE 754 has it: use another device, or none"};
-    case BF_DEVICE_NOT_BUILT:
-      return {"BF3342",
-              "another version of its driver may take it; without --device this processor "
-              "bounds"};
-    case BF_DEVICE_INEXACT:
-      return {"BF3343", "bounds of this device could be wrong: use another one, or none"};
-    case BF_DEVICE_READY:
-    case BF_DEVICE_CALL:
-      break;
-  }
-  return {"BF3344", "its memory may be full: fewer boxes in a call, or another device"};
-}
-
-template <class Opened>
-class OfOpened : public DeviceLibrary {
- public:
-  bf_device_fault fault() const final { return opened_.fault; }
-  const char* text() const final { return opened_.text; }
-  const char* name() const final { return opened_.name; }
-  std::size_t most_boxes() const final { return opened_.most_boxes; }
-
- protected:
-  Opened opened_ = {};
-};
-
-class OpenCl final : public OfOpened<bf_opencl_device> {
- public:
-  ~OpenCl() override { bf_opencl_close(&opened_); }
-
-  bool find(std::size_t index) override {
-    const bf_device_program none = {};
-    return bf_opencl_find_fit(&opened_, &none, index) != 0;
-  }
-  bool open(const bf_device_program& program, std::size_t index, const std::string& more) override {
-    return bf_opencl_open(&opened_, &program, index, more.c_str()) != 0;
-  }
-  std::size_t items(std::size_t index, std::size_t many) const override {
-    return bf_opencl_items(index, many);
-  }
-  bool call(const bf_device_results& results, std::size_t count, const float* lower,
-            const float* upper, const bf_status* statuses) override {
-    return bf_opencl_call_entry(&opened_, &results, count, lower, upper, statuses) != 0;
-  }
-  bool call_there(const bf_device_results& /*results*/, const BoxesThere& /*boxes*/,
-                  float /*reach*/, bf_status* /*statuses*/) override {
-    BF_BROKEN("arrays of OpenCL's have no pointers");
-  }
-  bool read(std::uintptr_t /*from*/, void* /*stream*/, std::span<float> /*to*/) override {
-    BF_BROKEN("arrays of OpenCL's have no pointers");
-  }
-};
-
-class Cuda final : public OfOpened<bf_cu_device> {
- public:
-  ~Cuda() override { bf_cu_close(&opened_); }
-
-  bool find(std::size_t index) override {
-    const bf_device_program none = {};
-    return bf_cu_find_fit(&opened_, &none, index) != 0;
-  }
-  bool open(const bf_device_program& program, std::size_t index,
-            const std::string& /*more*/) override {
-    return bf_cu_open(&opened_, &program, index) != 0;
-  }
-  std::size_t items(std::size_t index, std::size_t many) const override {
-    return bf_cu_items(index, many);
-  }
-  bool call(const bf_device_results& results, std::size_t count, const float* lower,
-            const float* upper, const bf_status* statuses) override {
-    return bf_cu_call_entry(&opened_, &results, count, lower, upper, statuses) != 0;
-  }
-  bool call_there(const bf_device_results& results, const BoxesThere& boxes, float reach,
-                  bf_status* statuses) override {
-    return bf_cu_call_entry_there(&opened_, &results, boxes.count, boxes.lower, boxes.upper, reach,
-                                  statuses, static_cast<bf_cu_object*>(boxes.stream)) != 0;
-  }
-  bool read(std::uintptr_t from, void* stream, std::span<float> to) override {
-    return bf_cu_read_numbers(&opened_, from, to.data(), to.size(),
-                              static_cast<bf_cu_object*>(stream)) != 0;
-  }
-};
-
-bool is_cuda(const build::DeviceName& name) {
-  return build::language_of_device(name.library) == Language::kCuda;
-}
-
-std::unique_ptr<DeviceLibrary> library_of(const build::DeviceName& name) {
-  if (is_cuda(name)) return std::make_unique<Cuda>();
-  return std::make_unique<OpenCl>();
-}
-
-}  // namespace
 
 int device_items(const build::DeviceName& name) {
   return static_cast<int>(library_of(name)->items(name.index, build::kDeviceItems));
@@ -183,9 +39,7 @@ build::CompileOptions for_named_device(build::CompileOptions options) {
 void find_device(const build::DeviceName& name) {
   const std::unique_ptr<DeviceLibrary> library = library_of(name);
   if (library->find(name.index)) return;
-  const Refusal refusal = refusal_of(library->fault(), is_cuda(name));
-  fail(refusal.code, fmt::format("{}:{}", name.library, name.index), printable(library->text()),
-       refusal.hint);
+  refuse(*library, name, fmt::format("{}:{}", name.library, name.index));
 }
 
 struct Device::State {
@@ -193,10 +47,7 @@ struct Device::State {
       : lowered(std::move(of)), name(device), library(library_of(device)) {}
 
   // Throws what the device's fault is.
-  [[noreturn]] void refuse() const {
-    const Refusal refusal = refusal_of(library->fault(), is_cuda(name));
-    fail(refusal.code, where, printable(library->text()), refusal.hint);
-  }
+  [[noreturn]] void refuse() const { engine::refuse(*library, name, where); }
 
   // An entry of the plan.
   bf_device_results results_of(bool of_spec, float* lower, float* upper, float* lines) const {
@@ -296,7 +147,7 @@ bf_status Device::bound(bool of_spec, std::size_t count, const float* lower, con
 }
 
 bool Device::takes_pointers() const {
-  return is_cuda(state_->name);
+  return build::language_of_device(state_->name.library) == Language::kCuda;
 }
 
 bool Device::bound_there(bool of_spec, const BoxesThere& boxes, float* out_lower,
