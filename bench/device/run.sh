@@ -1,33 +1,30 @@
 #!/usr/bin/env bash
 # Measures verifiers on an NVIDIA device: bench/device/run.sh [BUILD]. It compiles with nvcc, runs the soundness tests of
-# devices, where OpenCL has the device, then each network's verifier by batch, whose bounds are compared with those
-# of this processor. BUILD: a folder with bf-aot and the tests, as .ci/test leaves it; build/demo. Prints a table for
-# docs/measurements/devices.md. Without nvcc or a device it says so, and its exit code is 77.
+# devices, where OpenCL has the device, measures the device's peaks, then each network's verifier by batch, whose bounds
+# are compared with those of this processor, and whose times with what the peaks allow. An entry is one kernel: its tasks
+# have shares of the least time, and no times of their own. BUILD: a folder with bf-aot and the tests, as .ci/test leaves
+# it; build/demo. Prints tables for docs/measurements/devices.md. Without nvcc or a device it says so, and its exit code
+# is 77.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build/demo}
-shared=${BF_SHARED:-../shared}
 nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc) || { echo "skipped: no nvcc"; exit 77; }
 command -v nvidia-smi > /dev/null && nvidia-smi -L 2> /dev/null | grep -q GPU || { echo "skipped: no NVIDIA device"; exit 77; }
 nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader
 "$nvcc" --version | tail -n 2 | head -n 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+source bench/device/networks.sh
 
 echo "==> soundness, also in groups of 64 items"
 "$build/tests/soundness/soundness_device_test" --gtest_brief=1
 
-# network, its name, least and greatest input, eps
+echo "==> peaks"
+"$build/aot/bf-aot" profile --device cuda -o "$work/peaks.json"
+cat "$work/peaks.json"
+
 measure() {
   local model=$1 name=$2 method
-  if [[ -e $model.gz ]]; then
-    gunzip -c "$model.gz" > "$work/model.onnx"
-    model=$work/model.onnx
-  fi
-  if [[ ! -e $model ]]; then
-    echo "==> $name: not here: $model"
-    return
-  fi
   for method in ibp crown; do
     printf '\n==> %s, %s\n\n' "$name" "$method"
     "$build/aot/bf-aot" "$model" --target cuda --method $method --name net -o "$work/net.cu" > /dev/null
@@ -37,18 +34,21 @@ measure() {
       python3 -c 'import json, sys
 made = json.load(sys.stdin)["outputs"]
 print(*(x for pair in zip(made["lower"], made["upper"]) for x in pair))' > "$work/reference"
-    printf '| batch | boxes/s | ms a call | GB |\n|---|---|---|---|\n'
-    "$work/net" "$3" "$4" "$5" "$work/reference"
+    "$build/aot/bf-aot" inspect "$model" --method $method --device cuda --peaks "$work/peaks.json" \
+      --sample-box "$work/box.json" --json > "$work/figures.json"
+    python3 -c 'import json, sys
+for batch in json.load(sys.stdin)["batches"]: print(batch["boxes"], batch["limit_seconds"])' \
+      < "$work/figures.json" > "$work/limits"
+    printf '| batch | boxes/s | ms a call | GB | of the peaks |\n|---|---|---|---|---|\n'
+    "$work/net" "$3" "$4" "$5" "$work/reference" "$work/limits"
+    python3 -c 'import json, sys
+tasks = json.load(sys.stdin)["tasks"]
+whole = sum(task["seconds"] for task in tasks)
+print("\n| task | float32 | float64 | bytes | of the least time | bound by |\n|---|---|---|---|---|---|")
+for task in tasks:
+    print(f"""| {task["name"]} | {task["float32_flops"]:.4g} | {task["float64_flops"]:.4g} | {task["bytes"]:.4g} |"""
+          f""" {100 * task["seconds"] / whole:.1f} % | {task["bound"]} |""")' < "$work/figures.json"
   done
 }
 
-corpus=$shared/corpus
-measure models/collision_avoidance_6x50.onnx "collision avoidance 6x50" -0.5 0.5 0.01
-measure "$corpus/acasxu/onnx/ACASXU_run2a_1_1_batch_2000.onnx" "ACAS Xu" -0.5 0.5 0.01
-for layers in 2 4 6; do
-  measure "$corpus/mnist_fc/onnx/mnist-net_256x$layers.onnx" "mnist 256x$layers" 0 1 0.01
-done
-for width in base wide; do
-  measure "$corpus/oval21_2021/onnx/cifar_${width}_kw.onnx" "oval21 $width" 0 1 0.004
-done
-measure "$corpus/cifar10_resnet/onnx/resnet_2b.onnx" "resnet_2b" 0 1 0.004
+each_network measure

@@ -1,8 +1,9 @@
 // Boxes a second of a verifier for CUDA, by batch; linked with verifier.cu, whose functions are
 // named net_*. Boxes are CENTRE +- EPS around random numbers of [LOWER, UPPER].
 //
-//   throughput LOWER UPPER EPS REFERENCE
+//   throughput LOWER UPPER EPS REFERENCE LIMITS
 //
+// LIMITS: a file of batches, each with the seconds that it takes at least, at the device's peaks.
 // REFERENCE: a file of bounds of the first box by bf-aot on the processor, lower and upper ends in
 // turns. Bounds of the device must overlap those, since both hold every output.
 
@@ -26,7 +27,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4 && argc != 5) return std::fprintf(stderr, "LOWER UPPER EPS [REFERENCE]\n"), 2;
+  if (argc != 4 && argc != 6)
+    return std::fprintf(stderr, "LOWER UPPER EPS [REFERENCE LIMITS]\n"), 2;
   const float least = std::strtof(argv[1], nullptr), most = std::strtof(argv[2], nullptr);
   const float eps = std::strtof(argv[3], nullptr);
   constexpr std::size_t kInputs = NET_INPUTS, kOutputs = NET_OUTPUTS;
@@ -70,7 +72,11 @@ int main(int argc, char** argv) {
                           below, above),
              1;
   }
-  for (const std::size_t batch : {std::size_t{1}, std::size_t{64}, std::size_t{1024}, kMost}) {
+  std::ifstream limits(argv[5]);
+  std::size_t batch = 0;
+  double limit = 0;
+  while (limits >> batch >> limit) {
+    if (batch > kMost) break;
     if (!bound(batch)) return 1;  // takes memory
     double best = 1e300;
     const auto begin = std::chrono::steady_clock::now();
@@ -79,8 +85,9 @@ int main(int argc, char** argv) {
       if (!bound(batch)) return 1;
       best = std::min(best, seconds_since(start));
     }
-    std::printf("| %zu | %.4g | %.4g | %.3g |\n", batch, static_cast<double>(batch) / best,
-                1e3 * best, 1e-9 * static_cast<double>(batch) * NET_BOX_BYTES);
+    std::printf("| %zu | %.4g | %.4g | %.3g | %.1f %% |\n", batch,
+                static_cast<double>(batch) / best, 1e3 * best,
+                1e-9 * static_cast<double>(batch) * NET_BOX_BYTES, 100 * limit / best);
   }
   net_close_device(device);
   return 0;

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "device"))
 from false_cuda import false_cuda  # noqa: E402
 from c_test import STRICT, functions_model  # noqa: E402
 from harness import CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
+from schema import Schema  # noqa: E402
 from small_models import image_model, residual_model, write_model  # noqa: E402
 
 FAULTS = {"none": "BF3340", "single": "BF3341", "flushes": "BF3341", "divides": "BF3341", "refuses": "BF3342",
@@ -80,6 +81,22 @@ class DeviceCase(Case):
         super().setUp()
         self.environment["POCL_CACHE_DIR"] = str(self.folder / "pocl")
 
+    def figures(self, device, *more):
+        """What inspect says of a device, which has the form that the reference states."""
+        made = self.run_json("inspect", CONTROLLER, "--device", device, *more)
+        self.assertEqual(Schema(SOURCE / "docs/reference/json-schema.json").problems(made, "device"), [])
+        self.assertEqual([batch["boxes"] for batch in made["batches"]], [1, 64, 1024, 16384])
+        self.assertEqual(made["batches"][2]["bytes"], 1024 * made["box_bytes"])
+        return made
+
+    def assert_limits(self, made):
+        """More boxes take no less time at the peaks, and the tasks' times are all of it."""
+        times = [batch["limit_seconds"] for batch in made["batches"]]
+        self.assertEqual(times, sorted(times))
+        tasks = sum(task["seconds"] for task in made["tasks"])
+        self.assertLess(abs(tasks - times[2]), 1e-6 * times[2])
+        self.assertGreater(sum(task["float32_flops"] for task in made["tasks"]), 0)
+
     def models(self):
         for name, text in (("functions", functions_model()), ("image", image_model()),
                            ("residual", residual_model())):
@@ -132,6 +149,30 @@ class Device(DeviceCase):
         there, here = (self.run_json("certify", TINY, "--data", "data.csv", "--eps", "0.01", *more)
                        for more in (["--device", "opencl"], []))
         self.assertEqual(json.dumps(there["radii"][0]["certified"]), json.dumps(here["radii"][0]["certified"]))
+
+    def test_shares_of_the_device_s_peaks(self):
+        self.run_tool("profile", "--device", "opencl", "-o", "peaks.json")
+        made = self.figures("opencl", "--peaks", "peaks.json", "--method", "ibp")
+        self.assertEqual(made["peaks"], json.loads((self.work / "peaks.json").read_text()))
+        self.assert_limits(made)
+        box = MODELS / "boxes" / "collision_avoidance_6x50.json"
+        asked = ["bench", CONTROLLER, "--box", box, "--method", "ibp", "--device", "opencl", "--seconds", "0.01"]
+        made = self.run_json(*asked)
+        self.assertEqual(Schema(SOURCE / "docs/reference/json-schema.json").problems(made, "bench"), [])
+        self.assertIn("mean of 1 box", made["device"]["activity"])
+        for batch in made["device"]["batches"][:2]:
+            self.assertEqual(batch["roofline"], batch["limit_seconds"] / batch["seconds"])
+            self.assertGreater(batch["boxes_per_second"], 0)
+        text = self.run_tool(*asked, "--peaks", "h200")[0]
+        for words in ("of peaks", "measured/s", "NVIDIA's data sheet", "bound by"):
+            self.assertIn(words, text)
+
+    def test_the_report_has_a_part_about_the_device(self):
+        self.run_tool("inspect", TINY, "--device", "opencl", "--property", PROPERTIES / "tiny_holds.vnnlib", "--report",
+                      "page.html")
+        page = (self.work / "page.html").read_text()
+        for words in ('<section id="device">', 'href="#device"', "boxes a second, at most", "of the peaks"):
+            self.assertIn(words, page)
 
     def test_finds_no_further_device(self):
         box = self.write("box.json", BOX)
@@ -208,6 +249,7 @@ class DeviceErrors(DeviceCase):
         self.assert_decides("cuda:0", [(TINY, PROPERTIES / "tiny_violated.vnnlib", []), (CONTROLLER, WIDE, []),
                                         (CONTROLLER, WIDE, ["--semantics", "float32", "--jobs", 2])])
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "cuda:1", says=["none with the number 1"])
+        self.assert_limits(self.figures("cuda"))
         for fault in ("none", "refuses", "inexact", "fails"):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
@@ -220,6 +262,22 @@ class DeviceErrors(DeviceCase):
         self.environment["LD_LIBRARY_PATH"] = str(self.folder / "empty")
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "cuda", says=["libcuda.so.1"])
 
+    def test_peaks_of_a_device_that_is_not_here(self):
+        made = self.figures("cuda", "--peaks", "h200", "--method", "crown")
+        self.assertEqual((made["items"], made["peaks"]["name"]), (64, "h200"))
+        self.assert_limits(made)
+        # A group has one of 264 parts of the arithmetic: 64 boxes take as long as one.
+        self.assertEqual(made["batches"][0]["limit_seconds"], made["batches"][1]["limit_seconds"])
+        self.assertIn("float32 arithmetic", {task["bound"] for task in made["tasks"]})
+        self.run_tool("inspect", TINY, "--device", "cuda", "--peaks", "h200", "--report", "page.html")
+        self.assertIn("NVIDIA&#39;s data sheet", (self.work / "page.html").read_text())
+        self.assert_refused("BF2131", "inspect", TINY, "--device", "cuda", "--peaks", "abacus", says=["h200"])
+        self.assert_refused("BF2132", "inspect", TINY, "--device", "cuda", "--peaks", self.write("p.json", {"name": 1}))
+        self.run_tool("inspect", TINY, "--peaks", "h200", code=2)
+        box = self.write("box.json", BOX)
+        for option in (["--compare", "reference"], ["--peer", "true"], ["--out", "folder"]):
+            self.assert_refused("BF3345", "bench", TINY, "--box", box, "--device", "opencl", *option, says=[option[0]])
+
     def test_no_library(self):
         box = self.write("box.json", BOX)
         self.environment["LD_LIBRARY_PATH"] = str(self.folder / "empty")
@@ -227,6 +285,10 @@ class DeviceErrors(DeviceCase):
         for name in ("libOpenCL.so.1", "libOpenCL.so"):
             (self.folder / "empty" / name).write_text("none")
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "opencl")
+        made = self.figures("opencl")
+        self.assertIn("cannot be loaded", made["no_peaks"])
+        self.assertNotIn("peaks", made)
+        self.assertIn("peaks are not known", self.run_tool("inspect", TINY, "--device", "opencl")[0])
 
 
 @unittest.skipUnless(shutil.which("clang++"), "no clang++")
@@ -256,6 +318,16 @@ class Nvcc(DeviceCase):
                                "-Wall,-Wextra", *options, "net.cu"], cwd=self.work, capture_output=True, text=True,
                               check=False)
         self.assertEqual((made.returncode, made.stderr), (0, ""), made.stdout)
+
+    def test_registers_are_told_and_none_are_spilled(self):
+        """Of the network that is always here."""
+        made = subprocess.run([SOURCE / "bench/device/registers.sh", pathlib.Path(self.tool).parents[1]],
+                              env={**self.environment, "BF_SHARED": str(self.folder)}, capture_output=True, text=True,
+                              check=True).stdout
+        rows = re.findall(r"^\| collision avoidance 6x50 \| (ibp|crown) \| (\d+) \| 0 \| 0 \| 0 \|", made, re.MULTILINE)
+        self.assertEqual([method for method, _ in rows], ["ibp", "crown"], made)
+        for _, registers in rows:
+            self.assertLess(int(registers), 255)
 
     def test_compiles_without_warnings_to_arithmetic_of_ieee(self):
         """The device's code rounds to nearest and keeps subnormals. It fuses products where the compiler

@@ -16,7 +16,9 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1] / "cli/device"))
 from commands import run  # noqa: E402
+from false_cuda import false_cuda  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent / "c_library"
 C_FLAGS = "-std=c90 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror".split()
@@ -82,6 +84,13 @@ def main():
         run(cc, *C_FLAGS, *includes, HERE / "main.c", *link, "-o", folder / "c")
         said = expect(run(folder / "c", models, folder), "^64 inputs, 10 outputs, 1 tensor", "^BF3503 box 0",
                       "^falsified at ", "^no certificate: .*time$", r"^robustness 0, 3, margins [0-9.]+, -", "^BF1001 ")
+        if shutil.which("gcc") and shutil.which("g++"):
+            environment = dict(os.environ)
+            false_cuda(folder, environment)
+            expect(run(folder / "c", models, folder, "cuda", env=environment), r"^there: \[",
+                   "^BF3502 boxes", "^BF3503 box 1, input 7")
+        else:
+            print("skipped: boxes in the memory of a device, there is no gcc or no g++")
         expected = re.search("^output 0: .*", run(sys.executable, "-B", HERE / "main.py", library, models),
                              re.MULTILINE).group()
         print(said + expected)

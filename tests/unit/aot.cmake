@@ -50,7 +50,7 @@ bf_add_room_test(artifacts FILES aot/artifacts/gate/*.cpp aot/artifacts/report/*
 file(GLOB sources CONFIGURE_DEPENDS aot/library/*.cpp)
 bf_alone(${sources})
 bf_add_room_test(library FILES aot/library/*.cpp)
-bf_test_levels(unit_library unit FILTER -LibraryMemory.*)
+bf_test_levels(unit_library unit FILTER -LibraryMemory.*:LibraryDevice.*)
 
 bf_add_room_test(apps FILES aot/apps/measure/*.cpp aot/apps/tune/*.cpp)
 bf_add_room_test(cli FILES aot/cli/ablate/*.cpp)

@@ -113,7 +113,7 @@ constexpr std::size_t kGroupsOfProcessor = 64;  // enough to hide latencies, and
 
 // Samples are this long, at least, so that launching takes little of them.
 constexpr double kSampleSeconds = 0.004;
-constexpr int kSamples = 7;
+constexpr int kSamples = 15;
 
 class Measuring {
  public:
@@ -193,11 +193,15 @@ class Measuring {
       of(repeats);
       return stopwatch.seconds();
     };
+    const auto least = [&](std::size_t repeats, int samples) {
+      double best = seconds(repeats);
+      for (int i = 1; i < samples; ++i) best = std::min(best, seconds(repeats));
+      return best;
+    };
+    of(1);  // which may compile it
     std::size_t repeats = 1;
-    of(repeats);  // which may compile it
-    double best = seconds(repeats);
-    while (best < kSampleSeconds && repeats < std::size_t{1} << 24) best = seconds(repeats *= 2);
-    for (int i = 0; i < kSamples; ++i) best = std::min(best, seconds(repeats));
+    while (repeats < std::size_t{1} << 24 && least(repeats, 3) < kSampleSeconds) repeats *= 2;
+    const double best = least(repeats, kSamples);
     return units * static_cast<double>(repeats) / best;
   }
 

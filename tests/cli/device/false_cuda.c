@@ -211,14 +211,16 @@ int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigne
   (void)stream;
   if (context == 0 || y * z * items * items_y * items_z != 1 || shared != 0 || more != NULL)
     return 1;
-  count = strcmp(f->name, "bf_probe") == 0 ? 3 : strcmp(f->name, "bf_check_boxes") == 0 ? 2 : 7;
+  count = strcmp(f->name, "bf_probe") == 0 || strncmp(f->name, "bf_peak_", 8) == 0 ? 3
+          : strcmp(f->name, "bf_check_boxes") == 0 ? 2 : 7;
   if (count == 7 && is("fails")) return 719;
   for (i = 0; i < count; ++i) memcpy(&p[i], arguments[i], sizeof p[i]);
   for (group = 0; group < groups; ++group) {
     f->at(group);
     if (count == 3) {
       (*(Probe*)&f->code)(p[0], p[1], p[2]);
-      if (is("inexact")) memset((double*)p[2] + 11 * (size_t)group, 0, 11 * sizeof(double));
+      if (is("inexact") && strcmp(f->name, "bf_probe") == 0)
+        memset((double*)p[2] + 11 * (size_t)group, 0, 11 * sizeof(double));
     } else if (count == 2) {
       (*(Check*)&f->code)(p[0], p[1], *(int*)arguments[2], *(float*)arguments[3],
                           *(void**)arguments[4]);

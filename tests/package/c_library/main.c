@@ -1,4 +1,5 @@
-/* Each call of the C interface: main MODELS FOLDER. Prints what it found. */
+/* Each call of the C interface: main MODELS FOLDER [cuda]. Prints what it found. With cuda there is
+ * a device, whose memory is this program's: the false one of tests/cli/device. */
 #include <bf_aot.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,50 @@ static void bound(const char* models) {
   bf_aot_model_free(model);
   refused(bf_aot_model_load(path(models, "none.onnx"), &model), "BF1001");
   refused(bf_aot_model_read("text", 4, "text.onnx", &model), "BF1004");
+}
+
+static void bound_there(const char* models) {
+  enum { BOXES = 3 };
+  bf_aot_model* model = NULL;
+  bf_aot_verifier* verifier = NULL;
+  bf_aot_verifier* here = NULL;
+  bf_aot_options* options = NULL;
+  double wide_lower[BOXES * SIDE], wide_upper[BOXES * SIDE], rows[10] = {1, -1};
+  float lower[BOXES * SIDE], upper[BOXES * SIDE];
+  float low[2][BOXES * 10], high[2][BOXES * 10], row_low[2][BOXES], row_high[2][BOXES];
+  size_t i;
+  for (i = 0; i < BOXES * SIDE; ++i) {
+    wide_lower[i] = lower[i] = (float)(i % 5) / 16;
+    wide_upper[i] = upper[i] = lower[i] + 1.0f / 32;
+  }
+  check(bf_aot_model_load(path(models, "digits_64x2.onnx"), &model));
+  check(bf_aot_options_make(&options));
+  check(bf_aot_options_set(options, "method", "ibp"));
+  check(bf_aot_verifier_make(model, options, rows, NULL, 1, &here));
+  check(bf_aot_options_set(options, "device", "cuda"));
+  check(bf_aot_verifier_make(model, options, rows, NULL, 1, &verifier));
+  check(bf_aot_verifier_bounds(verifier, wide_lower, wide_upper, BOXES, low[0], high[0]));
+  check(bf_aot_verifier_bounds_there(verifier, lower, upper, BOXES, NULL, low[1], high[1]));
+  check(
+      bf_aot_verifier_row_bounds(verifier, wide_lower, wide_upper, BOXES, row_low[0], row_high[0]));
+  check(bf_aot_verifier_row_bounds_there(verifier, lower, upper, BOXES, NULL, row_low[1],
+                                         row_high[1]));
+  if (memcmp(low[0], low[1], sizeof low[0]) != 0 || memcmp(high[0], high[1], sizeof high[0]) != 0 ||
+      memcmp(row_low[0], row_low[1], sizeof row_low[0]) != 0 ||
+      memcmp(row_high[0], row_high[1], sizeof row_high[0]) != 0)
+    exit(1);
+  printf("there: [%.9g, %.9g]\n", (double)low[1][0], (double)high[1][0]);
+  refused(bf_aot_verifier_bounds_there(here, lower, upper, BOXES, NULL, low[1], high[1]), "BF3502");
+  refused(bf_aot_verifier_bounds_there(verifier, NULL, upper, BOXES, NULL, low[1], high[1]),
+          "BF3502");
+  upper[SIDE + 7] = -1;
+  refused(bf_aot_verifier_row_bounds_there(verifier, lower, upper, BOXES, NULL, row_low[1],
+                                           row_high[1]),
+          "BF3503");
+  bf_aot_options_free(options);
+  bf_aot_verifier_free(verifier);
+  bf_aot_verifier_free(here);
+  bf_aot_model_free(model);
 }
 
 static void decide(const char* models) {
@@ -256,7 +301,7 @@ static void nothing(const char* models) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
   if (bf_aot_abi() != BF_AOT_ABI || strcmp(bf_aot_version(), BF_AOT_VERSION) != 0) return 1;
   bound(argv[1]);
   decide(argv[1]);
@@ -264,5 +309,6 @@ int main(int argc, char** argv) {
   certify(argv[1]);
   compile(argv[1], argv[2]);
   nothing(argv[1]);
+  if (argc == 4) bound_there(argv[1]);
   return 0;
 }

@@ -1,0 +1,112 @@
+// Boxes in the memory of a device of CUDA, by a driver whose device is this processor
+// (tests/cli/device/false_cuda.c): pointers of its memory are this program's.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aot/library/bf_aot.h"
+#include "tests/paths.h"
+
+namespace bf_aot::api {
+namespace {
+
+constexpr std::size_t kThere = 9;
+
+// Loads the driver and its compiler under the names by which they are looked for.
+bool load_false_cuda() {
+  std::string folder = ::testing::TempDir() + "false_cuda_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return false;
+  for (const std::string name : {"libcuda.so.1", "libnvrtc.so.13"}) {
+    const std::string library = folder + "/" + name;
+    const std::string command = "gcc -shared -fPIC -Wl,-soname," + name +
+                                " " BF_SOURCE_DIR "/tests/cli/device/false_cuda.c -o '" + library +
+                                "'";
+    if (std::system(command.c_str()) != 0 ||
+        dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
+      return false;
+  }
+  return setenv("BF_FALSE_FOLDER", folder.c_str(), 1) == 0 &&
+         std::system("g++ --version > /dev/null") == 0;
+}
+
+class LibraryDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool loaded = load_false_cuda();
+    if (!loaded) GTEST_SKIP() << "no gcc, or no g++";
+    for (std::size_t i = 0; i < lower_.size(); ++i) {
+      lower_[i] = 0.1F + 0.01F * static_cast<float>(i % 7);
+      upper_[i] = lower_[i] + 0.02F;
+    }
+  }
+
+  static Verifier make(const std::string& device, Method method) {
+    const auto model = Model::load(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx");
+    Options options;
+    options.method = method;
+    if (!device.empty()) options.more["device"] = device;
+    return Verifier::make(*model, options, {{1, -1, 0, 0, 0}, {}}).value();
+  }
+
+  DeviceBoxes there() const { return {kThere, lower_.data(), upper_.data()}; }
+
+  std::vector<float> lower_ = std::vector<float>(kThere * 5), upper_ = lower_;
+};
+
+TEST_F(LibraryDevice, bounds_of_boxes_there_are_those_of_boxes_here) {
+  const Verifier device = make("cuda", Method::kCrown), engine = make("", Method::kCrown);
+  for (const bool spec : {false, true}) {
+    const auto made = spec ? device.spec_bounds(there()) : device.bounds(there());
+    ASSERT_TRUE(made.ok()) << made.error().text();
+    const auto copied = spec ? device.spec_bounds(lower_, upper_) : device.bounds(lower_, upper_);
+    EXPECT_EQ(made->boxes, kThere);
+    EXPECT_EQ(made->rows, spec ? 1u : 5u);
+    EXPECT_EQ(made->lower, copied->lower);
+    EXPECT_EQ(made->upper, copied->upper);
+    EXPECT_EQ(made->methods, std::vector<Method>(kThere, Method::kCrown));
+    const auto here = spec ? engine.spec_bounds(lower_, upper_) : engine.bounds(lower_, upper_);
+    for (std::size_t i = 0; i < made->lower.size(); ++i) {
+      EXPECT_NEAR(made->lower[i], here->lower[i], 1e-4);
+      EXPECT_NEAR(made->upper[i], here->upper[i], 1e-4);
+    }
+  }
+}
+
+TEST_F(LibraryDevice, a_call_there_tells_that_it_is_done_and_stops_before_the_first) {
+  const Verifier device = make("cuda:0", Method::kIbp);
+  std::vector<std::size_t> told;
+  Call call;
+  call.progress = [&](std::size_t done) { told.push_back(done); };
+  ASSERT_TRUE(device.bounds(there(), call).ok());
+  EXPECT_EQ(told, (std::vector<std::size_t>{kThere}));
+  std::stop_source source;
+  source.request_stop();
+  call.stop = source.get_token();
+  EXPECT_EQ(device.bounds(there(), call).error().code, "BF3506");
+}
+
+TEST_F(LibraryDevice, what_is_no_box_there_is_named_and_bounds_nothing) {
+  const Verifier device = make("cuda", Method::kIbp);
+  EXPECT_EQ(device.bounds(DeviceBoxes{0, lower_.data(), upper_.data()}).error().code, "BF3502");
+  EXPECT_EQ(device.spec_bounds(DeviceBoxes{kThere, nullptr, upper_.data()}).error().code, "BF3502");
+  for (const float wrong :
+       {-9.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const float before = std::exchange(upper_[5 * 3 + 2], wrong);
+    const auto made = device.bounds(there());
+    ASSERT_FALSE(made.ok()) << wrong;
+    EXPECT_EQ(made.error().code, "BF3503");
+    EXPECT_NE(made.error().text().find("box 3, input 2"), std::string::npos) << made.error().text();
+    upper_[5 * 3 + 2] = before;
+  }
+  EXPECT_TRUE(device.bounds(there()).ok());
+}
+
+}  // namespace
+}  // namespace bf_aot::api
