@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "device"))
 from false_cuda import false_cuda  # noqa: E402
 from c_test import STRICT, functions_model  # noqa: E402
-from harness import CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
+from harness import BF_AOT, CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
 from schema import Schema  # noqa: E402
 from small_models import image_model, residual_model, write_model  # noqa: E402
 
@@ -187,6 +187,19 @@ class Device(DeviceCase):
         self.assert_decides("opencl", questions)
         self.assertTrue((self.work / "proof.bfc").exists())
 
+    def test_decides_many_questions(self):
+        """Each in a process of its own, which opens the device."""
+        self.write("i.csv", "".join(f"{model},{PROPERTIES / name}.vnnlib,60\n" for model, name in (
+            (TINY, "tiny_violated"), (TINY, "tiny_holds"), (CONTROLLER, "collision_avoidance_6x50_wide"))))
+        answers = []
+        for name, more in (("there", ["--device", "opencl"]), ("here", []), ("none", ["--device", "opencl:9"])):
+            self.run_json("verify", "--instances", "i.csv", "--results", f"{name}.csv", *more)
+            lines = (self.work / f"{name}.csv").read_text().splitlines()
+            answers.append([line.split(",")[4] for line in lines])
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(answers[0][:2], ["sat", "unsat"])
+        self.assertEqual(set(answers[2]), {"error"})
+
     def test_bounds_many_cases(self):
         self.write("cases.vnnlib", cases_property(40))
         asked = ["verify", CONTROLLER, "cases.vnnlib", "--method", "crown", "--branch", 0, "--search", 0]
@@ -321,7 +334,7 @@ class Nvcc(DeviceCase):
 
     def test_registers_are_told_and_none_are_spilled(self):
         """Of the network that is always here."""
-        made = subprocess.run([SOURCE / "bench/device/registers.sh", pathlib.Path(self.tool).parents[1]],
+        made = subprocess.run([SOURCE / "bench/device/registers.sh", pathlib.Path(BF_AOT).resolve().parents[1]],
                               env={**self.environment, "BF_SHARED": str(self.folder)}, capture_output=True, text=True,
                               check=True).stdout
         rows = re.findall(r"^\| collision avoidance 6x50 \| (ibp|crown) \| (\d+) \| 0 \| 0 \| 0 \|", made, re.MULTILINE)
