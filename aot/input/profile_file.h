@@ -11,7 +11,7 @@ namespace bf_aot::input {
 // Throws: BF2131 when it is neither, BF2132 when the file is no profile.
 MachineProfile read_profile(const std::string& name_or_file);
 
-// The same of peaks of a device, which `bf-aot profile --device` writes.
+// Reads peaks of a device likewise, which `bf-aot profile --device` writes.
 DevicePeaks read_peaks(const std::string& name_or_file);
 
 }  // namespace bf_aot::input

@@ -10,9 +10,9 @@
 
 namespace bf_aot {
 
-// What an entry takes of a device: memory, and the least time of batches, at the device's peaks.
+// The cost of an entry on a device: memory, and the least time of batches, at the device's peaks.
 
-// What the time at the peaks goes to, mostly.
+// The work that most of the time at the peaks goes to.
 enum class DeviceBound : std::uint8_t { kFloat32, kFloat64, kMemory };
 std::string_view to_string(DeviceBound bound);  // "float32 arithmetic"
 

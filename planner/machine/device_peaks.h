@@ -8,7 +8,7 @@
 
 namespace bf_aot {
 
-// What a group of items of a device reaches by itself, and what all groups do together, a second.
+// A rate a second, of one group of items by itself and of all groups together.
 struct DeviceRate {
   double group = 0, all = 0;
   bool operator==(const DeviceRate&) const = default;
@@ -22,7 +22,7 @@ struct DeviceMemory {
   bool operator==(const DeviceMemory&) const = default;
 };
 
-// What a device does at most.
+// The most that a device does.
 struct DevicePeaks {
   std::string name;                    // "NVIDIA H200"
   std::string source;                  // how the numbers were found
@@ -32,8 +32,8 @@ struct DevicePeaks {
   bool operator==(const DevicePeaks&) const = default;
 };
 
-// What one of `boxes` boxes that go together has of a device, of which each group bounds one, as a
-// machine without other costs: its predictions are the least seconds of the whole batch.
+// The share that one of `boxes` boxes has of a device where each group bounds one, as a machine
+// without other costs: its predictions are the least seconds of the whole batch.
 // weights_bytes: what all boxes read.
 MachineProfile share_of_box(const DevicePeaks& peaks, double boxes, double weights_bytes);
 

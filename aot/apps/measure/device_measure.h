@@ -13,9 +13,9 @@
 
 namespace bf_aot::apps {
 
-// What a plan takes of the device that `name` names: its memory, and the least time of batches. The
-// work is that of the boxes, or assumed without any. Peaks that are not given are measured, where
-// the device is here; else the figures say why not.
+// Counts what a plan takes of the device that `name` names: its memory, and the least time of
+// batches. The work is that of the boxes, or assumed without any. Peaks that are not given are
+// measured, where the device is here; else the figures say why not.
 DeviceFigures figures_on(const Lowered& lowered, const build::DeviceName& name,
                          std::optional<DevicePeaks> peaks, std::span<const Box> boxes);
 
@@ -24,7 +24,7 @@ DeviceFigures figures_on(const Lowered& lowered, const build::DeviceName& name,
 void time_batches(const engine::Device& device, const input::FloatBox& box, double seconds,
                   DeviceFigures& figures);
 
-// As text, and as JSON. `plan`: which the figures are of.
+// The figures as text, and as JSON. `plan`: that they are of.
 std::string device_text(const Plan& plan, const DeviceFigures& figures);
 std::string device_json(const Plan& plan, const DeviceFigures& figures);
 

@@ -12,7 +12,7 @@
 
 namespace bf_aot::engine {
 
-// What a library tells of a device's processors and memories; 0: nothing.
+// The numbers that a library tells of a device's processors and memories; 0: nothing.
 struct DeviceParts {
   std::size_t processors = 0;
   std::size_t lanes = 1;         // floats in a vector of one item

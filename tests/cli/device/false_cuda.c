@@ -212,7 +212,8 @@ int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigne
   if (context == 0 || y * z * items * items_y * items_z != 1 || shared != 0 || more != NULL)
     return 1;
   count = strcmp(f->name, "bf_probe") == 0 || strncmp(f->name, "bf_peak_", 8) == 0 ? 3
-          : strcmp(f->name, "bf_check_boxes") == 0 ? 2 : 7;
+          : strcmp(f->name, "bf_check_boxes") == 0                                 ? 2
+                                                                                   : 7;
   if (count == 7 && is("fails")) return 719;
   for (i = 0; i < count; ++i) memcpy(&p[i], arguments[i], sizeof p[i]);
   for (group = 0; group < groups; ++group) {
