@@ -155,8 +155,7 @@ class Device(DeviceCase):
         made = self.figures("opencl", "--peaks", "peaks.json", "--method", "ibp")
         self.assertEqual(made["peaks"], json.loads((self.work / "peaks.json").read_text()))
         self.assert_limits(made)
-        box = MODELS / "boxes" / "collision_avoidance_6x50.json"
-        asked = ["bench", CONTROLLER, "--box", box, "--method", "ibp", "--device", "opencl", "--seconds", "0.01"]
+        asked = ["bench", TINY, "--box", self.write("box.json", BOX), "--device", "opencl", "--seconds", "0.01"]
         made = self.run_json(*asked)
         self.assertEqual(Schema(SOURCE / "docs/reference/json-schema.json").problems(made, "bench"), [])
         self.assertIn("mean of 1 box", made["device"]["activity"])
@@ -168,7 +167,7 @@ class Device(DeviceCase):
             self.assertIn(words, text)
 
     def test_the_report_has_a_part_about_the_device(self):
-        self.run_tool("inspect", TINY, "--device", "opencl", "--property", PROPERTIES / "tiny_holds.vnnlib", "--report",
+        self.run_tool("inspect", TINY, "--device", "opencl", "--sample-box", self.write("box.json", BOX), "--report",
                       "page.html")
         page = (self.work / "page.html").read_text()
         for words in ('<section id="device">', 'href="#device"', "boxes a second, at most", "of the peaks"):
@@ -192,13 +191,13 @@ class Device(DeviceCase):
         self.write("i.csv", "".join(f"{model},{PROPERTIES / name}.vnnlib,60\n" for model, name in (
             (TINY, "tiny_violated"), (TINY, "tiny_holds"), (CONTROLLER, "collision_avoidance_6x50_wide"))))
         answers = []
-        for name, more in (("there", ["--device", "opencl"]), ("here", []), ("none", ["--device", "opencl:9"])):
-            self.run_json("verify", "--instances", "i.csv", "--results", f"{name}.csv", *more)
-            lines = (self.work / f"{name}.csv").read_text().splitlines()
-            answers.append([line.split(",")[4] for line in lines])
+        for name, more in (("there", ["--device", "opencl"]), ("here", []), ("none", ["--device", "opencl:99"])):
+            self.run_tool("verify", "--instances", "i.csv", "--results", f"{name}.csv", *more, code=name == "none")
+            lines = [line.split(",") for line in (self.work / f"{name}.csv").read_text().splitlines()]
+            answers.append({pathlib.Path(line[2]).stem: line[4] for line in lines})  # in the order of their ends
         self.assertEqual(answers[0], answers[1])
-        self.assertEqual(answers[0][:2], ["sat", "unsat"])
-        self.assertEqual(set(answers[2]), {"error"})
+        self.assertEqual((answers[0]["tiny_violated"], answers[0]["tiny_holds"]), ("sat", "unsat"))
+        self.assertEqual(set(answers[2].values()), {"error"})
 
     def test_bounds_many_cases(self):
         self.write("cases.vnnlib", cases_property(40))
