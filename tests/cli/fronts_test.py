@@ -94,7 +94,7 @@ OPTIONS = {
     "quiet": (HOLDS, ["--quiet"], dict.fromkeys(("verify", "instances", "mpi"), lambda run: run.errors == "")),
     "verbose": (HOLDS, ["--verbose"], dict.fromkeys(("verify", "instances", "mpi"), lambda run: run.errors != "")),
     "config": (HOLDS, ["--config", "missing.json"], dict.fromkeys(("verify", "instances", "mpi"), "missing.json")),
-    "device": (HOLDS, ["--device", "opencl:9999"], {"verify": "9999", "instances": says("error +1"), "mpi": "--device"}),
+    "device": (HOLDS, ["--device", "opencl:9999"], {"verify": "9999", "instances": says("error +1"), "mpi": "9999"}),
     "jit": (HOLDS, ["--jit", "sometimes"], dict.fromkeys(("verify", "instances", "mpi"), "--jit")),
     "disturbance": (HOLDS, ["--disturbance", "fog=0..1"], {"verify": "--data", "instances": "--disturbance", "mpi": "--data"}),
     "data": (HOLDS, ["--data", "x.npy"], {"verify": "--disturbance", "instances": "--data", "mpi": "--disturbance"}),

@@ -1,5 +1,6 @@
 """A hard property, searched by threads, in parts, by processes, and further after an interruption."""
 
+import glob
 import json
 import math
 import os
@@ -402,6 +403,17 @@ class Mpi(KindCase):
     def test_ranks_make_the_tree_of_one_process(self):
         found = self.ranks(4, self.question(1))
         self.assertEqual((found["verdict"], found["boxes"]), ("verified", self.search(1)["boxes"]))
+
+    @unittest.skipUnless(shutil.which("mpirun") and glob.glob("/etc/OpenCL/vendors/pocl*"), "no PoCL")
+    def test_ranks_have_a_device_bound_boxes(self):
+        self.environment["POCL_CACHE_DIR"] = str(self.folder / "pocl")
+        on = ["--device", "opencl"]
+        found, whole = self.ranks(2, self.question(1), *on), self.search(1, *on)
+        self.assertEqual((found["verdict"], found["boxes"]), ("verified", whole["boxes"]))
+        self.assertTrue(any("on the device" in method for method in found["methods"]), found["methods"])
+        none = self.launch(2, self.question(1), "--device", "opencl:99")
+        self.assertEqual(none.returncode, 1, none.stderr)
+        self.assertIn("BF3340", none.stderr)
 
     def test_ranks_split_neurons(self):
         model, question, *more = self.neurons(24, 0.13)

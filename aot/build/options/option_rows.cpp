@@ -136,7 +136,6 @@ OptionRow device_row() {
        "(default: this processor)"},
       "NAME", [](OptionValues& values, const std::string& name) { values.compile.device = name; });
   row.rule.read = [](std::string& name) { return device_name_fault(name); };
-  row.of_company = false;
   return row;
 }
 
