@@ -3,6 +3,7 @@
 #include <gmpxx.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -69,11 +70,16 @@ struct IntervalArithmetic {
   static Interval larger(const Interval& a, const Interval& b) {
     return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
   }
-  // evaluate_exact() rounds squares of many bits only.
-  static bool is_exact_square(const Function& f, const Interval& x) {
-    return f == Function{FunctionKind::kPower, 2, 0} &&
-           evaluate_exact(f, x.lower) == x.lower * x.lower &&
-           evaluate_exact(f, x.upper) == x.upper * x.upper;
+  // evaluate_exact() rounds natural powers of many bits only.
+  static bool is_exact_power(const Function& f, const Interval& x) {
+    if (f.kind != FunctionKind::kPower || f.a < 1 || f.a > 64 || f.a != std::floor(f.a))
+      return false;
+    const auto is_product = [&f](const mpq_class& each) {
+      mpq_class product = 1;
+      for (int k = 0; k < static_cast<int>(f.a); ++k) product *= each;
+      return evaluate_exact(f, each) == product;
+    };
+    return is_product(x.lower) && is_product(x.upper);
   }
   // The steps of a composite, one after the other.
   static Interval apply(const Composite& composite, const Interval& x) {
@@ -104,7 +110,7 @@ struct IntervalArithmetic {
       const mpq_class zero = evaluate_exact(f, mpq_class());
       y = {std::min(y.lower, zero), std::max(y.upper, zero)};
     }
-    if (is_piecewise_linear(f.kind) || is_exact_square(f, x)) return y;
+    if (is_piecewise_linear(f.kind) || is_exact_power(f, x)) return y;
     // evaluate_exact() misses by 2^-200 of max(1, |f|).
     const mpq_class miss = mpq_class(0x1p-190) * (1 + abs(y.lower) + abs(y.upper));
     return {y.lower - miss, y.upper + miss};
