@@ -222,11 +222,13 @@ TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
 }
 
 // Compares bounds of a group of `items` threads with those of one.
-void share(const Graph& graph, Method method, int items, const char* sanitizers, Random& random) {
-  const auto alone = planned(graph, method, 1);
+void share(const Graph& graph, Method method, int items, const char* sanitizers, Random& random,
+           Norm norm = Norm::kLargest) {
+  const auto alone = planned(graph, method, 1, {}, norm);
   const std::vector<FloatBox> boxes = valid_boxes(random, alone->plan().input_count);
   const Here here(*alone);
-  const std::vector<Outcome> shared = by_threads(*planned(graph, method, items), sanitizers, boxes);
+  const std::vector<Outcome> shared =
+      by_threads(*planned(graph, method, items, {}, norm), sanitizers, boxes);
   ASSERT_EQ(shared.size(), boxes.size());
   for (std::size_t k = 0; k < boxes.size(); ++k) {
     const Outcome expected = here.bounds(boxes[k]);
@@ -235,8 +237,7 @@ void share(const Graph& graph, Method method, int items, const char* sanitizers,
   }
 }
 
-// Groups of several items are threads: PoCL 3.1 made other bits for one box in some runs of the
-// same program.
+// Groups of several items are threads, since PoCL takes minutes for some.
 TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
   int made = 0;
   for (int tried = 0; made < 4 * testing::rounds_from_environment(); ++tried) {
@@ -276,6 +277,16 @@ TEST_F(UnderSanitizers, ItemsShareDenseLayers) {
     share(to_graph(net), Method::kCrown, i % 2 == 0 ? 64 : 5,
           i % 2 == 0 ? "thread" : "address,undefined", random_);
   }
+}
+
+TEST_F(UnderSanitizers, ItemsShareBalls) {
+  const Graph graph =
+      to_graph(random_net(random_, Family::kTrained, {pick(random_, 4, 8), 30, 20, 3}));
+  const std::string text =
+      build::device_text(*planned(graph, Method::kCrown, 9, {}, Norm::kEuclid));
+  EXPECT_GT(text.rfind("bf_ball_gain("), text.find("// ---- entry points"));
+  EXPECT_EQ(text.find("BF_ONCE bf_ball"), std::string::npos) << "one item does it all";
+  share(graph, Method::kCrown, 9, "thread", random_, Norm::kEuclid);
 }
 
 TEST_F(UnderSanitizers, ItemsShareLayersOfAllKinds) {

@@ -25,10 +25,12 @@ constexpr char kExact[] = "-D BF_NO_CONTRACTION";
 // The graph's plan for devices; null where devices lack what it needs. without: error terms that
 // are dropped.
 inline std::shared_ptr<const Lowered> planned(const Graph& graph, Method method, int items,
-                                              std::vector<std::string> without = {}) {
+                                              std::vector<std::string> without = {},
+                                              Norm norm = Norm::kLargest) {
   build::CompileOptions options;
   options.planner = planner_config(method, Lowering::kGeneric, "generic");
   options.planner.dropped_error_terms = std::move(without);
+  options.planner.norm = norm;
   options = build::for_device(options, Language::kOpenCl, items);
   ModelInfo info;
   info.sha256 = std::string(64, '0');

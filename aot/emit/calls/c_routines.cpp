@@ -109,10 +109,10 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kConcretizeEuclid, "concretize_euclid", kInBalls, kDealt},
     {Routine::kConcretizeSum, "concretize_sum", kInBalls, kDealt},
     {Routine::kConcretizeOneHot, "concretize_one_hot", kInBalls, kDealt},
-    {Routine::kBallTerm, "ball_term", kInBallLayers},
-    {Routine::kMeetBall, "meet_ball", kInBallLayers},
-    {Routine::kBallGain, "ball_gain", kInBallLayers},
-    {Routine::kTakeBallGain, "take_ball_gain", kInBallLayers},
+    {Routine::kBallTerm, "ball_term", kInBallLayers, kDealt},
+    {Routine::kMeetBall, "meet_ball", kInBallLayers, kDealt},
+    {Routine::kBallGain, "ball_gain", kInBallLayers, kDealt},
+    {Routine::kTakeBallGain, "take_ball_gain", kInBallLayers, kDealt},
 };
 
 }  // namespace

@@ -10,11 +10,9 @@ BF_FUNCTION double bf_root_of_squares(double sum) {
   return bf_root_above(bf_float_up(sum * (1.0 + 0x1p-20))) * (1.0 + 0x1p-50);
 }
 
-// Computes how far a term of a layer, and each output's part of it, are from their centres.
-BF_FUNCTION void bf_ball_term(int in, BF_GLOBAL const float* radius,
-                              BF_GLOBAL const double* reach_in, double inflate, double norm,
-                              int out, BF_GLOBAL const float* rows, bool add,
-                              BF_GLOBAL double* reach, BF_GLOBAL float* half) {
+// Returns how far all activations that a term reads are from their centres.
+BF_FUNCTION double bf_within_of(int in, BF_GLOBAL const float* radius,
+                                BF_GLOBAL const double* reach_in, double inflate) {
   double within = 0.0;
   double squares = 0.0;
   for (int k = 0; k < in; ++k) {
@@ -23,31 +21,42 @@ BF_FUNCTION void bf_ball_term(int in, BF_GLOBAL const float* radius,
     squares += r * r;
     within = own > within ? own : within;
   }
-  if (reach_in == NULL) {
-    within *= inflate;
-  } else {
-    const double side = bf_root_of_squares(squares);
-    within = *reach_in < side ? *reach_in : side;
-  }
-  *reach = ((add ? *reach : 0.0) + norm * within) * BF_DOUBLE_SLACK;
-  for (int j = 0; j < out; ++j) {
+  if (reach_in == NULL) return within * inflate;
+  const double side = bf_root_of_squares(squares);
+  return *reach_in < side ? *reach_in : side;
+}
+
+// Computes how far a term of a layer, and each output's part of it, are from their centres. Items
+// share outputs alone: in a sum that they share, squares would have another order.
+BF_FUNCTION void bf_ball_term(int in, BF_GLOBAL const float* radius,
+                              BF_GLOBAL const double* reach_in, double inflate, double norm,
+                              int out, BF_GLOBAL const float* rows, bool add,
+                              BF_GLOBAL double* reach, BF_GLOBAL float* half) {
+  const double within = bf_within_of(in, radius, reach_in, inflate);
+  BF_ONCE* reach = ((add ? *reach : 0.0) + norm * within) * BF_DOUBLE_SLACK;
+  BF_EACH (j, out) {
     const double reached = (double)rows[j] * within;
     half[j] = bf_float_up(((add ? (double)half[j] : 0.0) + reached) * BF_DOUBLE_SLACK);
   }
+}
+
+// Adds to *reach what the centres of n neurons may miss.
+BF_FUNCTION void bf_widen_reach(int n, BF_GLOBAL const double* row, BF_GLOBAL double* reach) {
+  double squares = 0.0;
+  for (int j = 0; j < n; ++j) squares += row[j] * row[j];
+  *reach = (*reach + bf_root_of_squares(squares)) * BF_DOUBLE_SLACK;
 }
 
 // Adds what the centres may miss, and tightens n neurons' bounds.
 BF_FUNCTION void bf_meet_ball(int n, BF_GLOBAL const float* half, BF_GLOBAL const double* row,
                               BF_GLOBAL float* below, BF_GLOBAL float* above,
                               BF_GLOBAL double* reach) {
-  double squares = 0.0;
-  for (int j = 0; j < n; ++j) {
+  BF_ONCE bf_widen_reach(n, row, reach);
+  BF_EACH (j, n) {
     const float reached = bf_float_up(((double)half[j] + row[j]) * BF_DOUBLE_SLACK);
-    squares += row[j] * row[j];
     if (reached < below[j]) below[j] = reached;
     if (reached < above[j]) above[j] = reached;
   }
-  *reach = (*reach + bf_root_of_squares(squares)) * BF_DOUBLE_SLACK;
 }
 
 enum { BF_COARSE_TRIES = 4, BF_FINE_TRIES = 8, BF_GAIN_BLOCK = 32 };
@@ -143,7 +152,7 @@ BF_FUNCTION void bf_ball_gain(int rows, int n, BF_GLOBAL const double* centre,
                               BF_GLOBAL const float* from, BF_GLOBAL float* gain) {
   const bf_gain_view z = {n, rows, centre, below, above, table, from};
   if (!(*reach > 0.0 && *reach <= (double)FLT_MAX)) return;
-  for (int r = 0; r < rows; ++r) {
+  BF_EACH (r, rows) {
     const double more = bf_gain_of_row(&z, r, *reach);
     if (more > 0.0) gain[r] = bf_float_down(bf_add_down((double)gain[r], more));
   }
@@ -151,6 +160,6 @@ BF_FUNCTION void bf_ball_gain(int rows, int n, BF_GLOBAL const double* centre,
 
 // Adds the gains of all layers to the rows' sums.
 BF_FUNCTION void bf_take_ball_gain(int rows, BF_GLOBAL const float* gain, BF_GLOBAL float* sums) {
-  for (int r = 0; r < rows; ++r)
+  BF_EACH (r, rows)
     if (gain[r] > 0.0f) sums[r] = bf_float_down(bf_add_down((double)sums[r], (double)gain[r]));
 }
