@@ -35,6 +35,7 @@ typedef struct bf_device_program {
   size_t weights_bytes;
   size_t arena_bytes;
   size_t items;
+  size_t team_bytes; /* of memory that the items of a group share */
   size_t inputs;
 } bf_device_program;
 

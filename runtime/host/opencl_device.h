@@ -264,9 +264,11 @@ static inline int bf_opencl_read(bf_opencl_device* d, bf_cl_object* from, void* 
       "clEnqueueReadBuffer");
 }
 
-/* Calls an entry point with these arguments, for so many boxes. */
-static inline int bf_opencl_call(bf_opencl_device* d, const char* name, size_t items, size_t boxes,
-                                 bf_cl_object* const* arguments, bf_cl_uint count) {
+/* Calls an entry point with these arguments, for so many boxes. team_bytes: of memory that each
+ * group has, the last argument; 0: there is none. */
+static inline int bf_opencl_call(bf_opencl_device* d, const char* name, size_t items,
+                                 size_t team_bytes, size_t boxes, bf_cl_object* const* arguments,
+                                 bf_cl_uint count) {
   const size_t global = boxes * items;
   bf_cl_int result = 0;
   bf_cl_uint i;
@@ -277,6 +279,9 @@ static inline int bf_opencl_call(bf_opencl_device* d, const char* name, size_t i
   for (i = 0; i < count && good; ++i)
     good = bf_opencl_did(d, d->cl.clSetKernelArg(kernel, i, sizeof *arguments, &arguments[i]),
                          "clSetKernelArg");
+  if (good && team_bytes > 0)
+    good =
+        bf_opencl_did(d, d->cl.clSetKernelArg(kernel, count, team_bytes, NULL), "clSetKernelArg");
   good = good && bf_opencl_did(d,
                                d->cl.clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &global,
                                                             &items, 0, NULL, NULL),
@@ -307,7 +312,7 @@ static inline int bf_opencl_probe(bf_opencl_device* d) {
     if (good && i < 2)
       good = bf_opencl_write(d, memory[i], 0, numbers + i * pairs, pairs * sizeof(double));
   }
-  good = good && bf_opencl_call(d, "bf_probe", 1, pairs, memory, 3) &&
+  good = good && bf_opencl_call(d, "bf_probe", 1, 0, pairs, memory, 3) &&
          bf_opencl_read(d, memory[2], numbers + 2 * pairs, BF_PROBED * pairs * sizeof(double));
   good = good && bf_probe_passes(numbers + 2 * pairs, &d->fault, d->text);
   for (i = 0; i < 3; ++i) bf_opencl_free(d, &memory[i]);
@@ -441,7 +446,7 @@ static inline int bf_opencl_bound_tile(bf_opencl_device* d, const bf_device_resu
   good = bf_opencl_write(d, d->lower, 0, room, inputs);
   bf_device_copy_boxes(boxes, d->what.inputs, statuses, upper, room);
   good = good && bf_opencl_write(d, d->upper, 0, room, inputs) &&
-         bf_opencl_call(d, results->entry, d->what.items, boxes, arguments,
+         bf_opencl_call(d, results->entry, d->what.items, d->what.team_bytes, boxes, arguments,
                         results->lines > 0 ? 7 : 6) &&
          bf_opencl_read_results(d, d->out_lower, boxes, results->outputs, statuses, room,
                                 results->lower) &&

@@ -237,6 +237,28 @@ void share(const Graph& graph, Method method, int items, const char* sanitizers,
   }
 }
 
+// Groups at work at once have memory of their own: boxes of all sizes take turns, in calls of many,
+// and have the bits of groups of one item.
+TEST_F(OnDevice, GroupsShareNothing) {
+  Random random{7};
+  const Graph graph = to_graph(random_net(random, Family::kTrained, {4, 12, 6}));
+  const auto together = planned(graph, Method::kCrown, 64);
+  ASSERT_NE(build::device_text(*together).find("team)"), std::string::npos);
+  std::vector<FloatBox> boxes = valid_boxes(random, 4);
+  const std::size_t kinds = boxes.size();
+  while (boxes.size() < 3000) boxes.push_back(boxes[boxes.size() - kinds]);
+  const std::vector<Outcome> alone =
+      on_device(engine::Device(planned(graph, Method::kCrown, 1), {"opencl", 0}, kExact), boxes);
+  const engine::Device device(together, {"opencl", 0}, kExact);
+  for (int call = 0; call < 10; ++call) {
+    const std::vector<Outcome> made = on_device(device, boxes);
+    std::size_t others = 0;
+    for (std::size_t k = 0; k < boxes.size(); ++k)
+      if (!same(made[k].lower, alone[k].lower) || !same(made[k].upper, alone[k].upper)) ++others;
+    EXPECT_EQ(others, 0U) << "call " << call;
+  }
+}
+
 // Groups of several items are threads, since PoCL takes minutes for some.
 TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
   int made = 0;

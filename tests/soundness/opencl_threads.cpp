@@ -20,7 +20,6 @@
 #define __constant
 #define __kernel
 #define __local
-#define BF_SHARED static
 #define restrict __restrict
 #define CLK_GLOBAL_MEM_FENCE 1
 #define CLK_LOCAL_MEM_FENCE 2
@@ -85,6 +84,7 @@ int main() {
   const auto upper = exactly<float>(read("upper"));
   const size_t boxes = ends.size() / sizeof(float) / WORDS_INPUTS;
   std::ofstream made("made", std::ios::binary);
+  bf_team team;
   for (size_t i = 0; i < boxes; ++i) {
     std::unique_ptr<double[]> arena(new double[WORDS_ARENA / sizeof(double)]);
     std::vector<float> low(WORDS_OUTPUTS), high(WORDS_OUTPUTS);
@@ -94,7 +94,7 @@ int main() {
         words_item = item;
         WORDS_ENTRY(reinterpret_cast<const unsigned char*>(weights.get()),
                     reinterpret_cast<unsigned char*>(arena.get()), lower.get() + i * WORDS_INPUTS,
-                    upper.get() + i * WORDS_INPUTS, low.data(), high.data());
+                    upper.get() + i * WORDS_INPUTS, low.data(), high.data(), &team);
       });
     for (std::thread& item : items) item.join();
     for (const std::vector<float>& end : {low, high})

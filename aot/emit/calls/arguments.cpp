@@ -362,7 +362,7 @@ std::string CallText::text(const Call& call) const {
         std::string(dialect_.null()));
   if (plan_.config.items > 1 && routine != nullptr &&
       find_c_routine(*routine)->dealt == Dealt::kTogether)
-    arguments.emplace_back("&team");
+    arguments.emplace_back("team");
   return fmt::format("{}({})", callee(call), fmt::join(arguments, ", "));
 }
 

@@ -89,7 +89,8 @@ constexpr std::string_view kHost = R"(static const bf_device_table tables[] = {
 @tables@};
 
 static const bf_device_program program = {
-    @source@, tables, @count@, @weights@, @arena@, @items@, @NAME@_INPUTS};
+    @source@, tables, @count@, @weights@, @arena@, @items@, @team@,
+    @NAME@_INPUTS};
 
 // ---- entry points
 
@@ -196,6 +197,7 @@ std::string emit_device_host(const Lowered& lowered, const std::string& stem) {
                    {"weights", blob_bytes(lowered.tables(), plan.config.target.align)},
                    {"arena", device_arena_bytes(plan)},
                    {"items", plan.config.items},
+                   {"team", device_team_bytes(plan)},
                    {"library", library},
                    {"last", cuda ? "bf_probe" : "\"\""},
                    {"extern", cuda ? "extern \"C\" " : ""}},

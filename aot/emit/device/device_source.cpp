@@ -84,7 +84,7 @@ std::string tables(const Lowered& lowered, const Entry& entry) {
 constexpr std::string_view kHead = R"(// Group i bounds box i.
 BF_ENTRY @entry@(BF_GLOBAL const unsigned char* weights, BF_GLOBAL unsigned char* arenas,
                  BF_GLOBAL const float* lowers, BF_GLOBAL const float* uppers,
-                 BF_GLOBAL float* out_lowers, BF_GLOBAL float* out_uppers@given@) {
+                 BF_GLOBAL float* out_lowers, BF_GLOBAL float* out_uppers@given@ BF_GIVEN_TEAM) {
   const size_t box = BF_BOX;
   BF_GLOBAL unsigned char* const workspace = arenas + box * @arena@;
   BF_GLOBAL const float* const lower = lowers + box * @inputs@;
@@ -102,13 +102,13 @@ std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                         const calls::Bodies& bodies) {
   const Plan& plan = lowered.plan();
   const std::string body = bodies.of(*entry.entry);
-  const bool together = body.find("&team") != std::string::npos;
+  const bool together = body.find(", team)") != std::string::npos;
   return fill_in(kHead, {{"entry", entry.name},
                          {"arena", device_arena_bytes(plan)},
                          {"inputs", plan.input_count},
                          {"given", entry.lines > 0 ? kGivenLines : ""},
                          {"lines", entry.lines > 0 ? fmt::format(kLines, entry.lines) : ""},
-                         {"shared", together ? "  BF_SHARED bf_team team;\n" : ""},
+                         {"shared", together ? "  BF_OWN_TEAM\n" : ""},
                          {"outputs", entry.outputs}}) +
          tables(lowered, *entry.entry) + body + "}\n\n";
 }
@@ -134,12 +134,21 @@ std::int64_t device_arena_bytes(const Plan& plan) {
   return (plan.arena_bytes() + align - 1) / align * align;
 }
 
+std::int64_t device_team_bytes(const Plan& plan) {
+  constexpr std::int64_t kCount = 4, kSums = std::int64_t{2} * 8 * 8;
+  if (plan.config.items == 1) return 0;
+  return (plan.config.items * kCount + 7) / 8 * 8 + kSums;
+}
+
 std::string emit_device_source(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   const std::vector<calls::Program>& programs = lowered.programs();
   const calls::Bodies bodies(lowered, {});
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
-  text += fmt::format("\n// The items of a group.\n#define BF_ITEMS {}\n", plan.config.items);
+  text += fmt::format(
+      "\n// The items of a group, and bytes of the memory that they share.\n"
+      "#define BF_ITEMS {}\n#define BF_TEAM_BYTES {}\n",
+      plan.config.items, device_team_bytes(plan));
   text += "\n" + calls::c_includes(plan, programs) + "#include \"bf/c/probe.h\"\n\n";
   text += emit_conv_shapes(plan, programs) + emit_max_groups(plan, programs) +
           emit_function_tables(plan, programs);

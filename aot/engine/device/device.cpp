@@ -98,6 +98,7 @@ Device::Device(std::shared_ptr<const Lowered> lowered, const build::DeviceName& 
   program.weights_bytes = state.weights.size();
   program.arena_bytes = static_cast<std::size_t>(emit::device_arena_bytes(plan));
   program.items = static_cast<std::size_t>(plan.config.items);
+  program.team_bytes = static_cast<std::size_t>(emit::device_team_bytes(plan));
   program.inputs = static_cast<std::size_t>(plan.input_count);
   if (state.library->open(program, name.index, more)) return;
   if (state.library->name()[0] != '\0') state.where += fmt::format(", {}", state.library->name());

@@ -51,15 +51,19 @@
 #if BF_ITEMS > 1
 
 // The items of a group: the number of one, what one of them does alone, where all wait for each
-// other, and memory that they share, the last argument of routines that count or sum together: the
-// words of a pointer to it, and of a variable.
+// other, and memory that they share, the last argument of routines that count or sum together.
 #define BF_ITEM ((int)threadIdx.x)
 #define BF_ONCE if (BF_ITEM == 0)
 #define BF_BARRIER __syncthreads()
 #define BF_LOCAL
-#define BF_SHARED __shared__
 #define BF_TEAM , BF_LOCAL bf_team* team
 #define BF_OF_TEAM , team
+
+// An entry point has that memory itself.
+#define BF_GIVEN_TEAM
+#define BF_OWN_TEAM          \
+  __shared__ bf_team shared; \
+  bf_team* const team = &shared;
 
 // A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
 // All items go through as many turns, since PoCL 3.1 mistakes loops that some of them leave before.
@@ -74,6 +78,7 @@
 #define BF_BARRIER ((void)0)
 #define BF_TEAM
 #define BF_OF_TEAM
+#define BF_GIVEN_TEAM
 #define BF_EACH_OF(type, i, n) for (type i = 0; i < (n); ++i)
 
 #endif

@@ -53,17 +53,18 @@ typedef ulong uint64_t;
 #if BF_ITEMS > 1
 
 // The items of a group: the number of one, what one of them does alone, where all wait for each
-// other, and memory that they share, the last argument of routines that count or sum together: the
-// words of a pointer to it, and of a variable.
+// other, and memory that they share, the last argument of routines that count or sum together.
 #define BF_ITEM ((int)get_local_id(0))
 #define BF_ONCE if (BF_ITEM == 0)
 #define BF_BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 #define BF_LOCAL __local
-#if !defined(BF_SHARED)  // in C++, where items are threads, it is static
-#define BF_SHARED __local
-#endif
 #define BF_TEAM , BF_LOCAL bf_team* team
 #define BF_OF_TEAM , team
+
+// An entry point's last argument is that memory. It is no variable: where routines that are not
+// inlined get the address of one, PoCL 3.1 keeps it for all groups at once, whose bounds are wrong.
+#define BF_GIVEN_TEAM , BF_LOCAL bf_team* team
+#define BF_OWN_TEAM
 
 // A loop over 0 .. n - 1 that the items of a group deal out: no iteration needs what another makes.
 // All items go through as many turns, since PoCL 3.1 mistakes loops that some of them leave before.
@@ -78,6 +79,7 @@ typedef ulong uint64_t;
 #define BF_BARRIER ((void)0)
 #define BF_TEAM
 #define BF_OF_TEAM
+#define BF_GIVEN_TEAM
 #define BF_EACH_OF(type, i, n) for (type i = 0; i < (n); ++i)
 
 #endif
