@@ -11,6 +11,7 @@
 #include "aot/check/exact.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/help.h"
+#include "aot/engine/device/opening.h"
 #include "aot/system/guard.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/terminal.h"
@@ -77,5 +78,6 @@ int main(int argc, char** argv) {
   using namespace bf_aot;
   system::install_interrupt_handlers();
   bf_check::throw_without_memory();
-  return system::guarded([&] { return cli::dispatch(argc, argv); });
+  engine::leave_opening_devices();
+  return engine::end_beside_devices(system::guarded([&] { return cli::dispatch(argc, argv); }));
 }

@@ -74,6 +74,7 @@ class Decision {
       else
         decide_by_all();
     });
+    verifiers_.check_devices();
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) {
@@ -230,11 +231,14 @@ class Decision {
     return made;
   }
 
-  BoxDevice device_of(const DecisionMethod& method) {
-    BoxDevice made = calls_.make_device(method, form());
-    BF_CHECK(made.plan->input_count == property_.input_count);
-    if (calls_.company == nullptr) stopped_calls_.include(*made.host);
-    return made;
+  std::unique_ptr<AwaitedDevice> device_of(const DecisionMethod& method) {
+    return std::make_unique<AwaitedDevice>([this, ask = calls_.make_device(method, form())] {
+      std::optional<BoxDevice> made = ask();
+      if (!made) return made;
+      BF_CHECK(made->plan->input_count == property_.input_count);
+      if (calls_.company == nullptr) stopped_calls_.include(*made->host);
+      return made;
+    });
   }
 
   // Makes a verifier. Inputs that the property fixes are folded into it.
@@ -268,10 +272,8 @@ class Decision {
     };
     const ExactBoxes* const near = exact ? &*exact : nullptr;
     const bool many = cases_.open().size() >= kManyOfDevice;
-    if (const BoxDevice* const device = many ? verifiers_.device_of(method) : nullptr)
-      verify_cases_on(*device, near, cases_, calls_.stop, progress);
-    else
-      verifiers_.leave(verify_cases(*made.host, near, cases_, calls_.stop, progress));
+    verifiers_.leave(verify_cases(*made.host, near, cases_, calls_.stop, progress,
+                                  many ? verifiers_.device_of(method) : nullptr));
     bounding_ = deciding.seconds();
     if (made.plan->config.semantics == Semantics::kReal)
       outcome_.witness = decide_points(whole_, check_, cases_, calls_.stop);
@@ -289,7 +291,7 @@ class Decision {
   std::unique_ptr<Search> boxes() {
     const bool balls = settings_.norm != Norm::kLargest;
     const DecisionVerifier& made = balls ? verifiers_.of_boxes() : verifiers_.last();
-    const BoxDevice* const device =
+    AwaitedDevice* const device =
         verifiers_.device_of(balls ? verifiers_.method_of_boxes() : verifiers_.last_method());
     return begun(
         std::make_unique<BoxSearch>(*made.host, *made.plan, cases_, settings_.jobs, device));

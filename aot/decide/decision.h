@@ -25,8 +25,9 @@ enum class Answer : std::uint8_t { kVerified, kFalsified, kUnknown, kTimeout };
 struct DecisionCalls {
   std::function<DecisionVerifier(const DecisionMethod& asked, const NetworkForm& form)>
       make_verifier;
-  // Makes the device that the options name bound boxes by a method; null: they name none.
-  std::function<BoxDevice(const DecisionMethod& asked, const NetworkForm& form)> make_device;
+  // Begins to make the device that the options name bound boxes by a method; null: they name none.
+  std::function<AwaitedDevice::Ask(const DecisionMethod& asked, const NetworkForm& form)>
+      make_device;
   // Makes a search by what is known of the network besides, or null where there is none; with
   // DecisionSettings::tree_only one that splits. The cases are those of the decision.
   std::function<std::unique_ptr<Search>(const Cases&)> make_other_search = [](const Cases&) {

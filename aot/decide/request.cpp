@@ -15,6 +15,8 @@
 #include "aot/decide/search/token_search.h"
 #include "aot/engine/device/device.h"
 #include "aot/engine/device/device_verifier.h"
+#include "aot/engine/device/opening.h"
+#include "aot/engine/run/recording.h"
 #include "aot/engine/run/watch.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
@@ -112,29 +114,44 @@ class VerifierMaker {
 
   bool has_device() const { return !device_.empty(); }
 
-  BoxDevice make_device(const DecisionMethod& asked, const NetworkForm& form) {
+  // Plans, and has the device opened beside what follows. A tree of several parts or processes
+  // waits, since it does not depend on time, and so does what is recorded, by one thread.
+  AwaitedDevice::Ask make_device(const DecisionMethod& asked, const NetworkForm& form) {
     calls_.before_plan(asked);
     set(asked, form);
     const system::Stopwatch planning;
-    const auto open = [this] {
-      build::CompileOptions options = options_;
-      options.device = device_;
-      auto made = std::make_shared<const engine::Device>(
-          planned(engine::for_named_device(std::move(options))), build::device_named(device_));
-      bound_once(*made);
-      return made;
-    };
-    const std::shared_ptr<const engine::Device> device =
-        calls_.plans != nullptr ? calls_.plans->device(asked, form, open) : open();
+    const auto begin = [this] { return opening(); };
+    const std::shared_ptr<const engine::OpeningDevice> device =
+        calls_.plans != nullptr ? calls_.plans->device(asked, form, begin) : begin();
+    if (calls_.keeper != nullptr || calls_.company != nullptr || engine::recording() != nullptr)
+      (void)device->wait();
+    calls_.after_plan(asked, planning.seconds());
+    return [device] { return box_device(device->get()); };
+  }
+
+ private:
+  std::shared_ptr<const engine::OpeningDevice> opening() {
+    build::CompileOptions options = options_;
+    options.device = device_;
+    const std::shared_ptr<const Lowered> lowered =
+        planned(engine::for_named_device(std::move(options)));
+    return std::make_shared<const engine::OpeningDevice>(
+        [lowered, name = build::device_named(device_)] {
+          auto made = std::make_shared<const engine::Device>(lowered, name);
+          bound_once(*made);
+          return made;
+        });
+  }
+
+  static std::optional<BoxDevice> box_device(const std::shared_ptr<const engine::Device>& device) {
+    if (device == nullptr) return std::nullopt;
     BoxDevice made;
     made.plan = device->shared_plan();
     made.boxes = boxes_together(*device);
     made.host = std::make_unique<engine::DeviceVerifier>(device);
-    calls_.after_plan(asked, planning.seconds());
     return made;
   }
 
- private:
   // Compilers of devices may leave the most of their work to an entry's first call.
   static void bound_once(const engine::Device& device) {
     const std::vector<float> zeros(static_cast<std::size_t>(device.plan().input_count));
@@ -266,11 +283,12 @@ std::shared_ptr<const Lowered> RowPlans::plan(const DecisionMethod& method, cons
   return kept;
 }
 
-std::shared_ptr<const engine::Device> RowPlans::device(const DecisionMethod& method,
-                                                       const NetworkForm& form, const Open& open) {
+std::shared_ptr<const engine::OpeningDevice> RowPlans::device(const DecisionMethod& method,
+                                                              const NetworkForm& form,
+                                                              const Open& open) {
   if (form.fixed != nullptr) return open();
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const engine::Device>& kept = devices_[key_of(method, form)];
+  std::shared_ptr<const engine::OpeningDevice>& kept = devices_[key_of(method, form)];
   if (kept == nullptr) kept = open();
   return kept;
 }

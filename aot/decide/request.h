@@ -16,7 +16,7 @@
 #include "planner/lowering/lowered.h"
 
 namespace bf_aot::engine {
-class Device;
+class OpeningDevice;
 }
 
 namespace bf_aot::decide {
@@ -50,14 +50,14 @@ class RowPlans {
                                       const Make& make);
 
   // Likewise the device that a plan was made for, whose compiler may take seconds.
-  using Open = std::function<std::shared_ptr<const engine::Device>()>;
-  std::shared_ptr<const engine::Device> device(const DecisionMethod& method,
-                                               const NetworkForm& form, const Open& open);
+  using Open = std::function<std::shared_ptr<const engine::OpeningDevice>()>;
+  std::shared_ptr<const engine::OpeningDevice> device(const DecisionMethod& method,
+                                                      const NetworkForm& form, const Open& open);
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Lowered>> plans_;
-  std::map<std::string, std::shared_ptr<const engine::Device>> devices_;
+  std::map<std::string, std::shared_ptr<const engine::OpeningDevice>> devices_;
 };
 
 // Functions that decide() calls while it works, and what the decision shares with files and other

@@ -91,16 +91,27 @@ DecisionMethod DecisionVerifiers::method_of_boxes() const {
   return method;
 }
 
-const BoxDevice* DecisionVerifiers::device_of(DecisionMethod method) {
+AwaitedDevice* DecisionVerifiers::device_of(DecisionMethod method) {
   if (!make_device_ || !is_of_devices(method.method)) return nullptr;
   method.on_device = true;
-  const auto [made, is_new] = devices_.try_emplace(method.name() + (method.branches ? " +" : ""));
-  if (!is_new) return &made->second;
+  for (const auto& [place, device] : devices_)
+    if (methods_[place].name() == method.name() && methods_[place].branches == method.branches)
+      return device.get();
   const system::Stopwatch making;
-  made->second = make_device_(method);
+  std::unique_ptr<AwaitedDevice> made = make_device_(method);
   seconds_ += making.seconds();
   methods_.push_back(method);
-  return &made->second;
+  return (devices_[methods_.size() - 1] = std::move(made)).get();
+}
+
+void DecisionVerifiers::check_devices() {
+  for (const auto& [place, device] : devices_) (void)device->get();
+}
+
+std::vector<DecisionMethod> DecisionVerifiers::methods() const {
+  std::vector<DecisionMethod> made = methods_;
+  for (const auto& [place, device] : devices_) made[place].unused = device->bounded() == 0;
+  return made;
 }
 
 const DecisionVerifier& DecisionVerifiers::of_boxes() {

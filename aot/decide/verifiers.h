@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,7 +20,7 @@ class DecisionVerifiers {
  public:
   using Make = std::function<DecisionVerifier(const DecisionMethod&)>;
 
-  using MakeDevice = std::function<BoxDevice(const DecisionMethod&)>;
+  using MakeDevice = std::function<std::unique_ptr<AwaitedDevice>(const DecisionMethod&)>;
 
   // make_device: null where there is no device.
   DecisionVerifiers(const DecisionSettings& settings, Make make, MakeDevice make_device)
@@ -57,12 +58,14 @@ class DecisionVerifiers {
   const DecisionVerifier& of_boxes();
   DecisionMethod method_of_boxes() const;
 
-  // Makes the device that bounds boxes by a method, once; null: there is none, or it has no such
-  // method.
-  const BoxDevice* device_of(DecisionMethod method);
+  // Begins to make the device that bounds boxes by a method, once; null: there is none, or it has
+  // no such method.
+  AwaitedDevice* device_of(DecisionMethod method);
+  // Throws what keeps a device from being ready, as far as that is known.
+  void check_devices();
 
-  const std::vector<DecisionMethod>& methods() const { return methods_; }  // that were made
-  double seconds() const { return seconds_; }                              // that making them took
+  std::vector<DecisionMethod> methods() const;  // that were made
+  double seconds() const { return seconds_; }   // that making them took
 
  private:
   void make_of_neurons(DecisionMethod& method);
@@ -70,7 +73,8 @@ class DecisionVerifiers {
   const DecisionSettings& settings_;
   const Make make_;
   const MakeDevice make_device_;
-  std::map<std::string, BoxDevice> devices_;  // by the method's name, and whether it branches
+  // Each has the number of its method in methods_.
+  std::map<std::size_t, std::unique_ptr<AwaitedDevice>> devices_;
   DecisionVerifier last_, of_neurons_, of_boxes_;
   DecisionMethod last_method_;
   std::vector<DecisionMethod> methods_;

@@ -29,7 +29,8 @@ bf_add_room_test(build FILES aot/build/*.cpp aot/build/footprint/*.cpp aot/build
 
 # The engine's kernels of each instruction set, and without contraction.
 bf_add_test(unit_prebuilt aot/engine/prebuilt/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)
-bf_add_room_test(engine FILES aot/engine/run/*.cpp aot/engine/verifier/*.cpp aot/engine/jit/*.cpp)
+bf_add_room_test(engine FILES aot/engine/device/*.cpp aot/engine/jit/*.cpp aot/engine/run/*.cpp
+  aot/engine/verifier/*.cpp)
 
 bf_add_room_test(decide FILES aot/decide/boxes/*.cpp aot/decide/neurons/*.cpp aot/decide/parts/*.cpp
   aot/decide/property/*.cpp

@@ -56,27 +56,23 @@ class DeviceWatch final : public engine::Watch {
 class BoxWorker final : public tree::TreeWorker {
  public:
   BoxWorker(const BoxQuestion& question, const engine::HostVerifier& verifier, std::size_t thread,
-            const BoxDevice* device)
+            AwaitedDevice* device)
       : question_(question),
         tables_(question),
         verifier_(verifier),
         keeps_(keeps_coefficients(question.plan)),
-        device_(device != nullptr ? device->host->twin() : nullptr) {
+        awaited_(device) {
     const Plan& plan = question.plan;
     b_.property = &tables_.all();
     b_.inputs = static_cast<std::size_t>(b_.property->inputs);
     b_.rows = static_cast<std::size_t>(b_.property->rows);
-    b_.batch = device != nullptr ? device->boxes : together();
-    b_.kept = device != nullptr ? keeps_coefficients(*device->plan) : keeps_;
     b_.split_weights = plan.split_weights.empty() ? nullptr : plan.split_weights.data();
     everything_.assign(2 * b_.inputs, __builtin_inff());
     std::fill_n(everything_.begin(), b_.inputs, -__builtin_inff());
     b_.whole_lower = everything_.data();
     b_.whole_upper = everything_.data() + b_.inputs;
-    const std::size_t bytes =
-        bf::round_bytes(b_.inputs, b_.rows, b_.batch, b_.kept) + 2 * bf::open_box_bytes(b_.inputs);
-    memory_ = std::make_unique<float[]>(bytes / sizeof(float));
-    BF_CHECK(share_out(b_, memory_.get(), bytes));
+    make_room(together(), keeps_);
+    take_device();
     // Each thread has another sequence of points; the seed is never 0.
     first_random_ = 0x9e3779b9u ^ (static_cast<std::uint32_t>(thread) * 0x85ebca6bu & 0x7fffffffu);
     point_.resize(b_.inputs);
@@ -111,6 +107,7 @@ class BoxWorker final : public tree::TreeWorker {
   // boxes, and at once where one is all but known to violate: a point may take as long as a box. A
   // device bounds several boxes meanwhile.
   std::optional<tree::Proposal> try_points(const tree::OpenNodes& open) override {
+    take_device();
     const bf::PointSearch& points = b_.points;
     constexpr std::uint64_t kPointsPerBox = 4;
     constexpr std::uint64_t kMoreOfDevice = 8;
@@ -132,6 +129,31 @@ class BoxWorker final : public tree::TreeWorker {
   std::uint64_t points() const override { return points_before_ + b_.search.points; }
 
  private:
+  // Makes room for rounds of so many boxes; kept: their rows have lines. A run of points goes on.
+  void make_room(std::size_t boxes, bool kept) {
+    const std::unique_ptr<float[]> before = std::move(memory_);
+    const bf::PointSearch points = b_.points;
+    b_.batch = boxes;
+    b_.kept = kept;
+    const std::size_t bytes =
+        bf::round_bytes(b_.inputs, b_.rows, b_.batch, b_.kept) + 2 * bf::open_box_bytes(b_.inputs);
+    memory_ = std::make_unique<float[]>(bytes / sizeof(float));
+    BF_CHECK(share_out(b_, memory_.get(), bytes));
+    if (before == nullptr) return;
+    std::copy_n(points.point, b_.inputs, b_.points.point);
+    std::copy_n(points.lower, b_.inputs, b_.points.lower);
+    std::copy_n(points.upper, b_.inputs, b_.points.upper);
+  }
+
+  // Has the device bound the rounds that follow, once it is ready.
+  void take_device() {
+    const BoxDevice* const device =
+        awaited_ != nullptr && device_ == nullptr ? awaited_->get() : nullptr;
+    if (device == nullptr) return;
+    device_ = device->host->twin();
+    make_room(device->boxes, keeps_coefficients(*device->plan));
+  }
+
   // Points are tried anew for each case.
   void begin_case(std::uint32_t root) {
     root_ = root;
@@ -174,6 +196,7 @@ class BoxWorker final : public tree::TreeWorker {
     if (!goes_on()) throw tree::Abandoned();
     DeviceWatch watch(*this);
     device_->ask(&watch);
+    awaited_->add_bounded(count);
     try {
       return b_.kept ? device_->spec_coefficients_batch(count, b_.round_lower, b_.round_upper,
                                                         b_.row_lower, b_.row_upper, b_.coefficients,
@@ -302,8 +325,9 @@ class BoxWorker final : public tree::TreeWorker {
   const BoxQuestion question_;
   const Tables tables_;
   const engine::HostVerifier& verifier_;
-  const bool keeps_;                                          // it gives coefficients
-  const std::unique_ptr<const engine::HostVerifier> device_;  // that bounds nodes; null: none
+  const bool keeps_;                                    // it gives coefficients
+  AwaitedDevice* const awaited_;                        // null: there is none
+  std::unique_ptr<const engine::HostVerifier> device_;  // bounds nodes; null: the verifier does
   std::uint32_t first_random_ = 0;
   std::optional<std::uint32_t> root_;               // the root whose boxes were bounded last
   std::vector<std::optional<std::size_t>> places_;  // of nodes in the round; none: closed
@@ -318,7 +342,7 @@ class BoxWorker final : public tree::TreeWorker {
 
 std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
                                                   const engine::HostVerifier& verifier,
-                                                  std::size_t thread, const BoxDevice* device) {
+                                                  std::size_t thread, AwaitedDevice* device) {
   return std::make_unique<BoxWorker>(question, verifier, thread, device);
 }
 

@@ -31,12 +31,14 @@ struct BoxQuestion {
 // worker's points; those of thread 0 are the ones that NAME_decide tries. expand() throws: BF3306
 // when the verifier refuses a box, and what a device throws.
 //
-// device: bounds the boxes of nodes; null: the verifier does. What of them it leaves open and
-// cannot be split the verifier bounds, too, and rationals where they may; points are the
-// verifier's.
+// device: bounds the boxes of nodes from the round on in which it is ready; until then, and where
+// it is null, the verifier does. What of them it leaves open and cannot be split the verifier
+// bounds, too, and rationals where they may; points are the verifier's. A device that is ready
+// before the worker is made bounds all: else the tree may depend on time, by what lines of both
+// differ in.
 std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
                                                   const engine::HostVerifier& verifier,
                                                   std::size_t thread,
-                                                  const BoxDevice* device = nullptr);
+                                                  AwaitedDevice* device = nullptr);
 
 }  // namespace bf_aot::decide

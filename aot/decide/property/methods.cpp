@@ -29,6 +29,7 @@ std::string DecisionMethod::name() const {
   if (max_as_relu) text += " without maxima";
   if (of_boxes) text += " of boxes";
   if (on_device) text += " on the device";
+  if (unused) text += " (not used)";
   return text;
 }
 

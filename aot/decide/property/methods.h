@@ -58,6 +58,7 @@ struct DecisionMethod {
   bool max_as_relu = false;
   bool of_boxes = false;   // bounds boxes, where the question is about balls in them
   bool on_device = false;  // of the device that the options name
+  bool unused = false;     // the device was not ready before the end, or had nothing to bound
 
   // "alpha-crown", "alpha-crown all", "crown without maxima", "crown of boxes on the device"
   std::string name() const;

@@ -23,61 +23,66 @@ void judge(std::size_t index, const input::FloatBox& box, const RowBounds& rows,
     cases.mark_verified(index);
 }
 
+// Bounds cases together, by a device.
+void judge_on(const BoxDevice& device, std::span<const std::size_t> together,
+              const ExactBoxes* exact, Cases& cases) {
+  const auto rows = static_cast<std::size_t>(device.plan->spec_rows);
+  std::vector<input::FloatBox> boxes;
+  std::vector<float> lower, upper;
+  for (const std::size_t index : together) {
+    const input::FloatBox& box = boxes.emplace_back(cases.box(index));
+    lower.insert(lower.end(), box.lower.begin(), box.lower.end());
+    upper.insert(upper.end(), box.upper.begin(), box.upper.end());
+  }
+  std::vector<float> row_lower(boxes.size() * rows), row_upper(boxes.size() * rows);
+  std::vector<bf_status> statuses(boxes.size());
+  const bf_status status =
+      device.host->spec_bounds_batch(boxes.size(), lower.data(), upper.data(), row_lower.data(),
+                                     row_upper.data(), statuses.data());
+  if (status != BF_OK)
+    fail("BF3306", device.plan->name,
+         fmt::format("the device refused a case's box: {}", bf_status_text(status)));
+  for (std::size_t k = 0; k < boxes.size(); ++k)
+    judge(together[k], boxes[k],
+          {std::span(row_lower).subspan(k * rows, rows),
+           std::span(row_upper).subspan(k * rows, rows)},
+          exact, cases);
+}
+
+// Bounds a case by the verifier. Returns the ranges on a case that it leaves open.
+std::optional<CaseRanges> judge_by(const engine::HostVerifier& verifier, std::size_t index,
+                                   const ExactBoxes* exact, Cases& cases) {
+  const input::FloatBox box = cases.box(index);
+  engine::RangedBounds made = verifier.spec_ranges(box);
+  const std::vector<float> lower(made.rows.lower.begin(), made.rows.lower.end());
+  const std::vector<float> upper(made.rows.upper.begin(), made.rows.upper.end());
+  judge(index, box, {lower, upper}, exact, cases);
+  if (cases.is_verified(index) || made.ranges.empty()) return std::nullopt;
+  return CaseRanges{index, std::move(made.ranges)};
+}
+
 }  // namespace
 
 std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
                                        const ExactBoxes* exact, Cases& cases,
-                                       const system::Stop& stop, const CaseProgress& progress) {
+                                       const system::Stop& stop, const CaseProgress& progress,
+                                       AwaitedDevice* device) {
   std::optional<CaseRanges> left;
   const std::vector<std::size_t> open = cases.open();
-  for (std::size_t k = 0; k < open.size(); ++k) {
+  for (std::size_t k = 0; k < open.size();) {
     if (stop()) return left;
     progress(k, open.size());
-    const std::size_t index = open[k];
-    const input::FloatBox box = cases.box(index);
-    engine::RangedBounds made = verifier.spec_ranges(box);
-    const std::vector<float> lower(made.rows.lower.begin(), made.rows.lower.end());
-    const std::vector<float> upper(made.rows.upper.begin(), made.rows.upper.end());
-    judge(index, box, {lower, upper}, exact, cases);
-    if (!cases.is_verified(index) && !made.ranges.empty())
-      left = CaseRanges{index, std::move(made.ranges)};
+    if (const BoxDevice* const there = device != nullptr ? device->get() : nullptr) {
+      const std::size_t count = std::min(there->boxes, open.size() - k);
+      judge_on(*there, std::span(open).subspan(k, count), exact, cases);
+      device->add_bounded(count);
+      k += count;
+    } else {
+      if (auto ranges = judge_by(verifier, open[k++], exact, cases)) left = std::move(ranges);
+    }
   }
   progress(open.size(), open.size());
   return left;
-}
-
-void verify_cases_on(const BoxDevice& device, const ExactBoxes* exact, Cases& cases,
-                     const system::Stop& stop, const CaseProgress& progress) {
-  const auto rows = static_cast<std::size_t>(device.plan->spec_rows);
-  const std::vector<std::size_t> open = cases.open();
-  std::vector<input::FloatBox> boxes;
-  std::vector<float> lower, upper;
-  for (std::size_t first = 0; first < open.size(); first += boxes.size()) {
-    if (stop()) return;
-    progress(first, open.size());
-    boxes.clear();
-    lower.clear();
-    upper.clear();
-    for (std::size_t k = first; k < std::min(first + device.boxes, open.size()); ++k) {
-      const input::FloatBox& box = boxes.emplace_back(cases.box(open[k]));
-      lower.insert(lower.end(), box.lower.begin(), box.lower.end());
-      upper.insert(upper.end(), box.upper.begin(), box.upper.end());
-    }
-    std::vector<float> row_lower(boxes.size() * rows), row_upper(boxes.size() * rows);
-    std::vector<bf_status> statuses(boxes.size());
-    const bf_status status =
-        device.host->spec_bounds_batch(boxes.size(), lower.data(), upper.data(), row_lower.data(),
-                                       row_upper.data(), statuses.data());
-    if (status != BF_OK)
-      fail("BF3306", device.plan->name,
-           fmt::format("the device refused a case's box: {}", bf_status_text(status)));
-    for (std::size_t k = 0; k < boxes.size(); ++k)
-      judge(open[first + k], boxes[k],
-            {std::span(row_lower).subspan(k * rows, rows),
-             std::span(row_upper).subspan(k * rows, rows)},
-            exact, cases);
-  }
-  progress(open.size(), open.size());
 }
 
 std::optional<Witness> decide_points(const Property& whole, const WitnessCheck& check, Cases& cases,

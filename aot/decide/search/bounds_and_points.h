@@ -21,14 +21,11 @@ using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 
 // Bounds every open case by the verifier, and by `exact` (of the same plan, or null) where a limit
 // is near, until a stop is asked for. Returns the ranges on the last case that is left open, if the
-// verifier says any.
+// verifier says any. device: bounds those that are left once it is ready, and says no ranges.
 std::optional<CaseRanges> verify_cases(const engine::HostVerifier& verifier,
                                        const ExactBoxes* exact, Cases& cases,
-                                       const system::Stop& stop, const CaseProgress& progress);
-
-// Bounds every open case as verify_cases() does, by a device, which says no ranges.
-void verify_cases_on(const BoxDevice& device, const ExactBoxes* exact, Cases& cases,
-                     const system::Stop& stop, const CaseProgress& progress);
+                                       const system::Stop& stop, const CaseProgress& progress,
+                                       AwaitedDevice* device = nullptr);
 
 // Decides open cases of one point there, in exact arithmetic: bounds of floats enclose a limit that
 // the point meets, and plain evaluation may be beyond a jump. `whole`: the property that `check` is

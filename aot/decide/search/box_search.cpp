@@ -24,7 +24,7 @@ std::vector<BallPart> balls_of(const Cases& cases) {
 }  // namespace
 
 BoxSearch::BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
-                     std::size_t threads, const BoxDevice* device)
+                     std::size_t threads, AwaitedDevice* device)
     : SplitSearch(cases, case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)),
                   threads),
       verifier_(verifier),
@@ -45,8 +45,9 @@ std::unique_ptr<tree::TreeWorker> BoxSearch::make_worker(std::size_t thread) {
 }
 
 std::optional<SplitRule> BoxSearch::rule() const {
-  return keeps_coefficients(device_ != nullptr ? *device_->plan : plan_) ? SplitRule::kLines
-                                                                         : SplitRule::kWeights;
+  const bool there = device_ != nullptr && device_->bounded() > 0;
+  return keeps_coefficients(there ? *device_->get()->plan : plan_) ? SplitRule::kLines
+                                                                   : SplitRule::kWeights;
 }
 
 // The largest open boxes: which of all lacks most is not known without bounding them.

@@ -27,10 +27,10 @@ class BoxSearch final : public SplitSearch {
  public:
   // The verifier runs the plan, which was made with `decide` and a batch, for boxes. The thread
   // that calls run() uses it; each of at most threads - 1 others uses a twin of it. device: bounds
-  // the boxes, with twins for all threads; null: the verifier does. All arguments must outlive
-  // this.
+  // the boxes once it is ready, with twins for all threads; until then, and where it is null, the
+  // verifier does. All arguments must outlive this.
   BoxSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
-            std::size_t threads, const BoxDevice* device = nullptr);
+            std::size_t threads, AwaitedDevice* device = nullptr);
   ~BoxSearch() override;
 
   std::optional<SplitRule> rule() const override;
@@ -46,7 +46,7 @@ class BoxSearch final : public SplitSearch {
 
   const engine::HostVerifier& verifier_;
   const Plan& plan_;
-  const BoxDevice* const device_;
+  AwaitedDevice* const device_;
   const std::optional<ExactBoxes> exact_;
   const std::vector<BallPart> balls_;  // by case; empty: the question is about boxes
   std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread, without the first

@@ -1,12 +1,14 @@
 /* A library of OpenCL whose only device is faulty as BF_FALSE_DEVICE says, to try what refuses it:
  * "flushes" says that it flushes subnormals, "single" that it has no doubles, "divides" that
  * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it
- * is to compute, "fails" runs nothing, "none" has no device. It computes nothing. */
+ * is to compute, "fails" runs nothing, "none" has no device, "slow" has a compiler that takes two
+ * minutes. It computes nothing. */
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef int32_t Int;
 typedef uint32_t Uint;
@@ -75,6 +77,7 @@ Int clBuildProgram(Object* program, Uint count, Object* const* devices, const ch
                    void* notify, void* data) {
   (void)program, (void)count, (void)devices, (void)notify, (void)data;
   if (strstr(options, "fast") != NULL) abort();
+  if (is("slow")) (void)sleep(120);
   return is("refuses") ? -11 : 0;
 }
 

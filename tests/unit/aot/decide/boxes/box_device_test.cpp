@@ -123,7 +123,7 @@ struct Found {
   std::uint64_t nodes = 0, stuck = 0;
 };
 
-Found search(const Property& property, const BoxDevice* device, std::size_t threads = 1) {
+Found search(const Property& property, AwaitedDevice* device, std::size_t threads = 1) {
   const DecisionVerifier host = verifier_of(property, 16);
   const Sampler network(import_model(kModel).graph);
   const WitnessCheck check(property, network);
@@ -155,14 +155,18 @@ Property property_of(const std::string& limit, const std::string& lower = "-0.25
   return parse_property(text + "(assert (>= Y_0 " + limit + "))", "p.vnnlib");
 }
 
-BoxDevice device_of(const Property& property, float blind, std::shared_ptr<Calls> calls,
-                    std::size_t boxes) {
+// later: so many asks find the device not ready.
+AwaitedDevice device_of(const Property& property, float blind, std::shared_ptr<Calls> calls,
+                        std::size_t boxes, int later = 0) {
+  const auto made = std::make_shared<std::optional<BoxDevice>>(std::in_place);
   DecisionVerifier own = verifier_of(property, static_cast<int>(boxes));
-  BoxDevice made;
-  made.plan = own.plan;
-  made.boxes = boxes;
-  made.host = std::make_unique<FalseDevice>(*made.plan, std::move(own.host), blind, calls);
-  return made;
+  (*made)->plan = own.plan;
+  (*made)->boxes = boxes;
+  (*made)->host = std::make_unique<FalseDevice>(*own.plan, std::move(own.host), blind, calls);
+  return AwaitedDevice([made, later, asked = 0]() mutable -> std::optional<BoxDevice> {
+    if (asked++ < later) return std::nullopt;
+    return std::move(*made);
+  });
 }
 
 TEST(BoxDevice, HasTheVerdictsOfThisProcessor) {
@@ -172,7 +176,7 @@ TEST(BoxDevice, HasTheVerdictsOfThisProcessor) {
     const Found here = search(property, nullptr);
     for (const std::size_t threads : {1, 2}) {
       const auto calls = std::make_shared<Calls>();
-      const BoxDevice device = device_of(property, 0, calls, 256);
+      AwaitedDevice device = device_of(property, 0, calls, 256);
       const Found there = search(property, &device, threads);
       EXPECT_EQ(there.verified, here.verified);
       EXPECT_EQ(there.falsified, here.falsified);
@@ -188,7 +192,7 @@ TEST(BoxDevice, HasTheVerdictsOfThisProcessor) {
 TEST(BoxDevice, BoundsManyBoxesTogether) {
   const Property property = property_of("");
   const auto calls = std::make_shared<Calls>();
-  const BoxDevice device = device_of(property, 0, calls, 256);
+  AwaitedDevice device = device_of(property, 0, calls, 256);
   EXPECT_TRUE(search(property, &device).verified);
   EXPECT_GT(calls->most, 16u) << "more than a call of the verifier takes";
 }
@@ -198,7 +202,7 @@ TEST(BoxDevice, WhatItLeavesOpenThisProcessorBounds) {
   // The ends are neighbouring floats.
   const Property point = property_of("1000", "0.125", "0.12500001490116119384765625");
   const auto calls = std::make_shared<Calls>();
-  const BoxDevice device = device_of(point, 1, calls, 64);
+  AwaitedDevice device = device_of(point, 1, calls, 64);
   const Found there = search(point, &device);
   EXPECT_TRUE(there.verified);
   EXPECT_EQ(there.stuck, 0u);
@@ -209,14 +213,54 @@ TEST(BoxDevice, BoundsCasesTogether) {
   Property property = property_of("1000");
   while (property.cases.size() < 100) property.cases.push_back(property.cases.front());
   const auto calls = std::make_shared<Calls>();
-  const BoxDevice device = device_of(property, 0, calls, 64);
+  AwaitedDevice device = device_of(property, 0, calls, 64);
   Cases cases(property);
   std::size_t done = 0;
-  verify_cases_on(device, nullptr, cases, {}, [&](std::size_t now, std::size_t) { done = now; });
+  const DecisionVerifier host = verifier_of(property, 1);
+  const auto progress = [&](std::size_t now, std::size_t) { done = now; };
+  EXPECT_FALSE(verify_cases(*host.host, nullptr, cases, {}, progress, &device));
   EXPECT_EQ(cases.verified_count(), 100u);
   EXPECT_EQ(done, 100u);
   EXPECT_EQ(calls->boxes, 100u);
   EXPECT_EQ(calls->most, 64u);
+}
+
+TEST(BoxDevice, ThisProcessorBoundsUntilItIsReady) {
+  for (const std::size_t threads : {1, 3}) {
+    const Property property = property_of("");
+    const Found here = search(property, nullptr, threads);
+    const auto calls = std::make_shared<Calls>();
+    AwaitedDevice device = device_of(property, 0, calls, 256, 4);
+    const Found there = search(property, &device, threads);
+    EXPECT_TRUE(there.verified);
+    EXPECT_EQ(there.nodes, here.nodes) << "the tree depends on nodes alone";
+    EXPECT_GT(device.bounded(), 0u);
+    EXPECT_LT(device.bounded(), there.nodes);
+  }
+}
+
+TEST(BoxDevice, CasesGoToItOnceItIsReady) {
+  Property property = property_of("1000");
+  while (property.cases.size() < 100) property.cases.push_back(property.cases.front());
+  const auto calls = std::make_shared<Calls>();
+  AwaitedDevice device = device_of(property, 0, calls, 64, 30);
+  Cases cases(property);
+  const DecisionVerifier host = verifier_of(property, 1);
+  verify_cases(
+      *host.host, nullptr, cases, {}, [](std::size_t, std::size_t) {}, &device);
+  EXPECT_EQ(cases.verified_count(), 100u);
+  EXPECT_EQ(calls->boxes, 70u);
+  EXPECT_EQ(device.bounded(), 70u);
+}
+
+TEST(BoxDevice, WhatKeepsItFromBeingReadyEndsTheSearch) {
+  const Property property = property_of("");
+  int asked = 0;
+  AwaitedDevice device([&]() -> std::optional<BoxDevice> {
+    if (++asked > 2) fail("BF3342", "opencl:0", "refused");
+    return std::nullopt;
+  });
+  EXPECT_THROW(search(property, &device), CompileError);
 }
 
 }  // namespace
