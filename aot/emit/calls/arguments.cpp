@@ -137,7 +137,8 @@ std::string CallText::operator()(const Given& argument) const {
 }
 
 std::string CallText::operator()(const Local& argument) const {
-  const bool by_pointer = dialect_.is_c() && argument == Local::kErrors;
+  const bool by_pointer =
+      dialect_.is_c() && (argument == Local::kErrors || argument == Local::kAscent);
   return fmt::format("{}{}", by_pointer ? "&" : "", local_name(argument));
 }
 

@@ -16,9 +16,12 @@ constexpr std::string_view kInFloatFunctions = "bf/c/float_functions.h";
 constexpr std::string_view kInFunctions = "bf/c/functions.h";
 constexpr std::string_view kInIntervals = "bf/c/intervals.h";
 constexpr std::string_view kInLogSoftmax = "bf/c/log_softmax.h";
+constexpr std::string_view kInMixedPlanes = "bf/c/mixed_planes.h";
+constexpr std::string_view kInMixtures = "bf/c/mixtures.h";
 constexpr std::string_view kInPlanes = "bf/c/planes.h";
 constexpr std::string_view kInRelax = "bf/c/relax.h";
 constexpr std::string_view kInRowWindows = "bf/c/row_windows.h";
+constexpr std::string_view kInSlopes = "bf/c/slopes.h";
 constexpr std::string_view kInTerms = "bf/c/terms.h";
 
 constexpr Dealt kDealt = Dealt::kEach;
@@ -104,8 +107,30 @@ constexpr CRoutine kRoutines[] = {
     {Routine::kConvSpreadLive, "conv_spread_live", kInConvBackward, kDealt},
     {Routine::kRelaxLogSoftmax, "relax_log_softmax", kInLogSoftmax, kDealt},
     {Routine::kLogSoftmaxBackward, "log_softmax_backward", kInLogSoftmax, kDealt},
+    {Routine::kLogSoftmaxValues, "log_softmax_values", kInLogSoftmax, kDealt},
     {Routine::kRelaxContraction, "relax_contraction", kInContraction, kDealt},
     {Routine::kContractionBackward, "contraction_backward", kInContraction, kDealt},
+    {Routine::kRelaxSlopes, "relax_slopes", kInSlopes, kDealt},
+    {Routine::kStartSlopes, "start_slopes", kInSlopes, kDealt},
+    {Routine::kRelaxFreeRows, "relax_free_rows", kInSlopes, kDealt},
+    {Routine::kCornerValues, "corner_values", kInSlopes, kDealt},
+    {Routine::kDenseValues, "dense_values", kInSlopes, kDealt},
+    {Routine::kConvValues, "conv_values", kInSlopes, kDealt},
+    {Routine::kSparseValues, "sparse_values", kInSlopes, kDealt},
+    {Routine::kGatherValues, "gather_values", kInSlopes, kDealt},
+    {Routine::kLineValues, "line_values", kInSlopes, kDealt},
+    {Routine::kClearMoments, "clear_moments", kInSlopes, kDealt},
+    {Routine::kStepSlopes, "step_slopes", kInSlopes, kDealt},
+    {Routine::kRelaxKnots, "relax_knots", kInMixtures, kDealt},
+    {Routine::kStartShares, "start_shares", kInMixtures, kDealt},
+    {Routine::kRelaxMixtures, "relax_mixtures", kInMixtures, kDealt},
+    {Routine::kStepShares, "step_shares", kInMixtures, kDealt},
+    {Routine::kMixedPlanes, "mixed_planes", kInMixedPlanes, kDealt},
+    {Routine::kMixedPlanesBackward, "mixed_planes_backward", kInMixedPlanes, kDealt},
+    {Routine::kStepPlanes, "step_planes", kInMixedPlanes, kDealt},
+    {Routine::kMixedMaxima, "mixed_maxima", kInMixedPlanes, kDealt},
+    {Routine::kMixedMaximaBackward, "mixed_maxima_backward", kInMixedPlanes, kDealt},
+    {Routine::kStepMaxima, "step_maxima", kInMixedPlanes, kDealt},
     {Routine::kConcretizeEuclid, "concretize_euclid", kInBalls, kDealt},
     {Routine::kConcretizeSum, "concretize_sum", kInBalls, kDealt},
     {Routine::kConcretizeOneHot, "concretize_one_hot", kInBalls, kDealt},

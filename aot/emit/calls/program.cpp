@@ -355,7 +355,7 @@ void ProgramText::operator()(const Iterations& node) {
     for (const Node& each : node.rows) std::visit(*this, each.what);
     return;
   }
-  line("bf::SlopeAscent ascent;");
+  line(dialect_.is_c() ? "bf_slope_ascent ascent = bf_begin_ascent();" : "bf::SlopeAscent ascent;");
   line("for (int iteration = 1;; ++iteration) {");
   inside(node.rows);
   ++depth_;
@@ -363,7 +363,7 @@ void ProgramText::operator()(const Iterations& node) {
                    node.warm > 0 ? fmt::format("(warm ? {} : {})", node.warm, node.count)
                                  : std::to_string(node.count)));
   (*this)(Part{"choose_slopes"});
-  line("ascent.next();");
+  line(dialect_.is_c() ? "bf_next_step(&ascent);" : "ascent.next();");
   --depth_;
   inside(node.better);
   line("}");

@@ -476,12 +476,11 @@ BF_FUNCTION bool bf_improve_line(BF_CONSTANT const bf_function* f, const bf_func
   return bf_move_end(&peak, line->middle, first, &line->chord);
 }
 
-// The line over g that is lowest in the middle of [low, high]. `constant` is a bound of g: the line
-// to fall back on.
+// The line over g that is lowest at the point that divides [low, high] as `share` does. `constant`
+// is a bound of g: the line to fall back on.
 BF_FUNCTION bf_function_line bf_line_over(BF_CONSTANT const bf_function* f,
                                           const bf_function_ends* ends, double c, int side,
-                                          double constant) {
-  const double share = 0.5;
+                                          double constant, double share) {
   const double middle = (1.0 - share) * ends->low + share * ends->high;
   const int run = bf_find_run(f, middle);
   const bool concave = bf_is_concave(&f->run[run], side);
@@ -544,4 +543,13 @@ BF_FUNCTION bf_function_line bf_line_at_end(BF_CONSTANT const bf_function* f,
   const bf_function_line right = bf_tangent_at_end(f, ends, c, side, constant, true);
   if (!bf_is_zero_float(right.slope)) return right;
   return bf_tangent_at_end(f, ends, c, side, constant, false);
+}
+
+// The lowest line of slope s over g.
+BF_FUNCTION bf_function_line bf_line_of_slope(BF_CONSTANT const bf_function* f,
+                                              const bf_function_ends* ends, double c, int side,
+                                              float s) {
+  const bf_line_centre origin = bf_centre_of_line(ends, c);
+  const bf_peak_search search = bf_search_for(s, origin.at, side, 0x1p-14);
+  return bf_line(s, bf_add_centre_error(bf_peak_over(f, ends, &search).top, search.s, &origin));
 }

@@ -173,15 +173,26 @@ BF_FUNCTION double bf_stair_slope(const bf_stair_ends* ends, double step, int si
   return point > ends->last ? 1.0 / (ends->high - ends->last) : 1.0 / step;
 }
 
-// The line over f (side 1), or over -f (side -1), over [low, high] that is best in the middle.
+// The line over f (side 1), or over -f (side -1), over [low, high] that is best at the point that
+// divides it as `share` does.
 BF_FUNCTION bf_function_line bf_line_over_steps(BF_CONSTANT const bf_function* f,
                                                 const bf_function_ends* ends, double centre,
-                                                int side, double constant) {
+                                                int side, double constant, double share) {
   const bf_stair_ends stair = bf_ends_of_stair(f, ends->low, ends->high, side);
   if (!stair.bent) return bf_line(0.0f, constant);
   const double step = f->form == BF_FORM_ROUND ? f->step : 1.0;
-  const double point = 0.5 * ends->low + 0.5 * ends->high;
+  const double point = (1.0 - share) * ends->low + share * ends->high;
   const float s = bf_nearest_float(bf_stair_slope(&stair, step, side, point));
   if (!(s > 0.0f && s <= BF_MAX_SLOPE)) return bf_line(0.0f, constant);
+  return bf_stair_line(&stair, centre, side, s);
+}
+
+// The lowest line over f (side 1), or over -f (side -1), of this slope, or one of slope 0.
+BF_FUNCTION bf_function_line bf_steps_of_slope(BF_CONSTANT const bf_function* f,
+                                               const bf_function_ends* ends, double centre,
+                                               int side, double constant, float slope) {
+  const bf_stair_ends stair = bf_ends_of_stair(f, ends->low, ends->high, side);
+  const float s = side > 0 ? slope : -slope;
+  if (!stair.bent || !(s > 0.0f && s <= BF_MAX_SLOPE)) return bf_line(0.0f, constant);
   return bf_stair_line(&stair, centre, side, s);
 }

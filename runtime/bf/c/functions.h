@@ -82,8 +82,8 @@ BF_FUNCTION bf_function_line bf_line_of_side(BF_CONSTANT const bf_function* f,
                                              float radius, int side, double constant) {
   const double most = (double)FLT_MAX;
   if (!(constant >= -most && constant <= most)) return bf_line(0.0f, constant);
-  if (bf_is_staircase(f)) return bf_line_over_steps(f, ends, centre, side, constant);
-  return radius <= FLT_MAX ? bf_line_over(f, ends, centre, side, constant)
+  if (bf_is_staircase(f)) return bf_line_over_steps(f, ends, centre, side, constant, 0.5);
+  return radius <= FLT_MAX ? bf_line_over(f, ends, centre, side, constant, 0.5)
                            : bf_line_at_end(f, ends, centre, side, constant);
 }
 

@@ -432,3 +432,29 @@ BF_FUNCTION void bf_log_softmax_backward(int rows, int groups, int n,
                          to);
   bf_product_rows(rows, n, table + 2 * (ptrdiff_t)n, from, sums);
 }
+
+// The values of z at the rows' points, along the planes that the rows read.
+BF_FUNCTION void bf_log_softmax_values(int rows, int groups, int n,
+                                       BF_GLOBAL const int32_t* row_start,
+                                       BF_GLOBAL const int32_t* column,
+                                       BF_GLOBAL const float* table, BF_GLOBAL const float* from,
+                                       BF_GLOBAL const float* coefficients,
+                                       BF_GLOBAL float* values) {
+  const ptrdiff_t row = n;
+  for (int i = 0; i < groups; ++i)
+    BF_EACH (r, rows) {
+      float above = 0.0f;
+      float below = 0.0f;
+      for (ptrdiff_t k = row_start[i]; k < row_start[i + 1]; ++k) {
+        const float x = from[(ptrdiff_t)column[k] * rows + r];
+        above += table[k] * x;
+        below += table[row + k] * x;
+      }
+      for (ptrdiff_t k = row_start[i]; k < row_start[i + 1]; ++k) {
+        const ptrdiff_t at = k * rows + r;
+        const float x = from[(ptrdiff_t)column[k] * rows + r];
+        values[at] = coefficients[at] < 0.0f ? x - below + table[2 * row + k]
+                                             : x - above + table[3 * row + k];
+      }
+    }
+}
