@@ -38,8 +38,8 @@ bool is_of_devices(Method method) {
     case Method::kIbp:
     case Method::kCrownIbp:
     case Method::kCrown:
-      return true;
     case Method::kAlphaCrown:
+      return true;
     case Method::kForward:
     case Method::kAuto:
       return false;
