@@ -13,6 +13,7 @@ C_ROUTINE(concretize_sum);
 C_ROUTINE(contraction_backward);
 C_ROUTINE(listed);
 C_ROUTINE(log_softmax_backward);
+C_ROUTINE(log_softmax_values);
 C_ROUTINE(meet_ball);
 C_ROUTINE(relax_contraction);
 C_ROUTINE(relax_log_softmax);
@@ -83,6 +84,13 @@ TEST(CSoftmax, Layers) {
         c_log_softmax_backward(kRows, groups, n, row_start.data(), column.data(), made.table.data(),
                                in, from.data(), add, c_made.rows.data(), c_made.sums.data());
         expect_same(c_made, made);
+        const Floats points = edges.floats(in * kRows);
+        Floats values(from), c_values(from);
+        bf::log_softmax_values<kRows>(groups, n, row_start.data(), column.data(), made.table.data(),
+                                      points.data(), from.data(), values.data());
+        c_log_softmax_values(kRows, groups, n, row_start.data(), column.data(), made.table.data(),
+                             points.data(), from.data(), c_values.data());
+        EXPECT_TRUE(same_bits(c_values, values));
       },
       400);
 }
