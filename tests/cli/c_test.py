@@ -161,9 +161,10 @@ class InC(Case):
                     self.assertEqual(found.call("evaluate", box[:1]), expected.call("evaluate", box[:1]))
 
     def test_dense(self):
-        for method in ("ibp", "crown-ibp", "crown"):
+        for method in ("ibp", "crown-ibp", "crown", "alpha-crown"):
             for network in (TINY, CONTROLLER):
                 self.compare(network, "--method", method)
+        self.compare(TINY, "--method", "alpha-crown", "--alpha", "all", "--iterations", "3")
 
     def test_float32(self):
         self.compare(CONTROLLER, "--method", "ibp", "--semantics", "float32")
@@ -202,7 +203,7 @@ class InC(Case):
     def test_layers(self):
         for text in (image_model(), residual_model(), functions_model()):
             network = write_model(self.work / "net.onnx", text)
-            for method in ("ibp", "crown-ibp", "crown"):
+            for method in ("ibp", "crown", "alpha-crown"):
                 self.compare(network, "--method", method)
 
     def test_files(self):
@@ -258,13 +259,12 @@ class InC(Case):
         for options in (["--batch", "4"], ["--parallel", "2"], ["--cache", "reuse-ibp"], ["--lowering", "prebuilt"],
                         ["--check-constants"]):
             self.assert_refused("BF3112", TINY, "-o", "v.c", *options, says=[options[0]])
-        self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "forward")
+        errors = self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "forward")
+        self.assertIn("Gemm 'fc1'", errors)
         self.assert_refused("BF2122", TINY, "-o", "v.c", "--method", "ibp,crown")
         cases = MODELS / "properties" / "tiny_cases.vnnlib"
         self.assert_refused("BF3112", TINY, "-o", "v.c", "--decide", "--property", cases, says=["--decide"])
         self.assert_refused("BF3112", TINY, "--project", "p", "--language", "c", says=["--project"])
-        errors = self.assert_refused("BF3112", TINY, "-o", "v.c", "--method", "alpha-crown")
-        self.assertIn("Gemm 'fc1'", errors)
         self.run_tool(TINY, "-o", "v.cpp", "--language", "c", code=2)
         self.run_tool(TINY, "-o", "v.c", "--language", "c++", code=2)
         self.run_tool(TINY, "-o", "v.cc", code=2)

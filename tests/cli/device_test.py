@@ -124,7 +124,7 @@ class Device(DeviceCase):
         return self.write("box.json", {"lower": [c - radius for c in centre], "upper": [c + radius for c in centre]})
 
     def test_bounds_are_those_of_this_processor_but_for_roundings(self):
-        asked = ("ibp", "crown-ibp", "crown", "crown")  # a device's compiler takes seconds for each
+        asked = ("ibp", "crown-ibp", "crown", "alpha-crown")  # a device's compiler takes seconds for each
         for model, method in zip([CONTROLLER, *self.models()], asked):
             box = self.box(model, 0.05)
             with self.subTest(model=model, method=method):
@@ -213,10 +213,12 @@ class Device(DeviceCase):
 
     def test_bounds_many_cases(self):
         self.write("cases.vnnlib", cases_property(40))
-        asked = ["verify", CONTROLLER, "cases.vnnlib", "--method", "crown", "--branch", 0, "--search", 0]
-        made = self.run_json(*asked, "--device", "opencl")
-        self.assertIn(made["methods"], (["crown", "crown on the device"], ["crown", "crown on the device" + UNUSED]))
-        self.assertEqual((made["verdict"], made["verified_cases"]), ("verified", 40))
+        for method in ("crown", "alpha-crown"):
+            asked = ["verify", CONTROLLER, "cases.vnnlib", "--method", method, "--branch", 0, "--search", 0]
+            made = self.run_json(*asked, "--device", "opencl")
+            there = f"{method} on the device"
+            self.assertIn(made["methods"], ([method, there], [method, there + UNUSED]))
+            self.assertEqual((made["verdict"], made["verified_cases"]), ("verified", 40))
 
 
 class DeviceErrors(DeviceCase):
@@ -225,10 +227,10 @@ class DeviceErrors(DeviceCase):
         on_device = ["run", TINY, "--box", box, "--device", "opencl"]
         for option in (["--timeout", 1], ["--jobs", 2], ["--lowering", "vector"], ["--jit", "off"]):
             self.assert_refused("BF3345", *on_device, *option, says=[option[0]])
-        for option in (["--method", "alpha-crown"], ["--method", "forward"]):
-            self.assert_refused("BF3112", *on_device, *option, says=["devices have no"])
-            self.assert_refused("BF3112", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl",
-                                *option, says=["devices have no"])
+        forward = ["--method", "forward"]
+        self.assert_refused("BF3112", *on_device, *forward, says=["devices have no"])
+        self.assert_refused("BF3112", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl",
+                            *forward, says=["devices have no"])
         for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4],
                        ["--semantics", "float32-exact"], ["--project", "p"]):
             with self.subTest(option=option):
@@ -286,7 +288,7 @@ class DeviceErrors(DeviceCase):
         false_cuda(self.folder, self.environment)
         on = ["--device", "cuda"]
         box = self.write("box.json", BOX)
-        for method in ("ibp", "crown"):
+        for method in ("ibp", "crown", "alpha-crown"):
             there, here = (self.run_json("run", TINY, "--box", box, "--method", method, "--repeat", 1, *more)["outputs"]
                            for more in (on, []))
             for end in ("lower", "upper"):
@@ -348,7 +350,7 @@ class Cuda(DeviceCase):
         """clang checks host's and device's part with declarations of what is used of CUDA."""
         words = SOURCE / "tests/soundness/cuda_words"
         for model in [CONTROLLER, *self.models()]:
-            for method in METHODS:
+            for method in (*METHODS, "alpha-crown"):
                 self.run_tool(model, "--target", "cuda", "-o", "net.cu", "--name", "net", "--method", method)
                 for part in (["--cuda-host-only"], ["--cuda-device-only", "--cuda-gpu-arch=sm_70"]):
                     made = subprocess.run(
@@ -383,7 +385,8 @@ class Nvcc(DeviceCase):
     def test_compiles_without_warnings_to_arithmetic_of_ieee(self):
         """The device's code rounds to nearest and keeps subnormals. It fuses products where the compiler
         likes, for which error terms hold, or where the source says so, which the probe alone does."""
-        asked = zip([CONTROLLER, CONTROLLER, *self.models()], ("ibp", "crown", "crown", "crown", "crown-ibp"))
+        asked = zip([CONTROLLER, CONTROLLER, *self.models()],
+                    ("ibp", "crown", "alpha-crown", "crown", "alpha-crown"))
         for i, (model, method) in enumerate(asked):
             with self.subTest(model=model, method=method):
                 self.run_tool(model, "--target", "cuda", "-o", "net.cu", "--name", "net", "--method", method)

@@ -88,7 +88,7 @@ def test_a_source_in_c(tmp_path, tiny):
     source = (tmp_path / "a.c").read_text()
     assert "static const float" in source and "bf::" not in source
     with pytest.raises(bf_aot.Error, match="BF3112"):
-        tiny.compile(tmp_path / "b.c", method="alpha-crown", target="generic")
+        tiny.compile(tmp_path / "b.c", method="forward", target="generic")
 
 
 def test_errors(tmp_path, tiny):

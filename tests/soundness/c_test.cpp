@@ -136,6 +136,7 @@ struct Configuration {
   const char* compiler;
   const char* cpp_compiler;
   std::vector<std::string> flags;
+  AlphaRows alpha = AlphaRows::kOutputs;
 };
 
 std::ostream& operator<<(std::ostream& out, const Configuration& configuration) {
@@ -146,9 +147,15 @@ const Configuration kConfigurations[] = {
     {"ibp_gcc", Method::kIbp, Semantics::kReal, "gcc", "g++", {"-O1"}},
     {"ibp_clang", Method::kIbp, Semantics::kReal, "clang", "clang++", {"-O2"}},
     {"crown_ibp_gcc", Method::kCrownIbp, Semantics::kReal, "gcc", "g++", {"-O2"}},
-    {"crown_ibp_clang", Method::kCrownIbp, Semantics::kReal, "clang", "clang++", {"-O1"}},
-    {"crown_gcc", Method::kCrown, Semantics::kReal, "gcc", "g++", {"-O1"}},
     {"crown_clang", Method::kCrown, Semantics::kReal, "clang", "clang++", {"-O1"}},
+    {"alpha_crown_gcc", Method::kAlphaCrown, Semantics::kReal, "gcc", "g++", {"-O1"}},
+    {"alpha_crown_all_clang",
+     Method::kAlphaCrown,
+     Semantics::kReal,
+     "clang",
+     "clang++",
+     {"-O1"},
+     AlphaRows::kAll},
 };
 
 class InC : public ::testing::TestWithParam<Configuration> {
@@ -162,6 +169,7 @@ class InC : public ::testing::TestWithParam<Configuration> {
   bool add(const Graph& graph) {
     PlannerConfig config = planner_config(GetParam().method, Lowering::kGeneric, "generic");
     config.semantics = GetParam().semantics;
+    config.alpha = GetParam().alpha;
     try {
       in_c_.add(graph, fmt::format("net_{}", in_cpp_.size()), config);
     } catch (const CompileError&) {

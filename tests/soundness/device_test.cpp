@@ -36,7 +36,11 @@
 namespace bf_aot::soundness {
 namespace {
 
-constexpr Method kMethods[] = {Method::kCrown, Method::kIbp, Method::kCrownIbp};
+Method method_of(int number) {
+  constexpr Method kMethods[] = {Method::kAlphaCrown, Method::kCrown, Method::kIbp,
+                                 Method::kCrownIbp};
+  return kMethods[static_cast<std::size_t>(number) % std::size(kMethods)];
+}
 
 // The source for a device, compiled for this processor.
 class Here {
@@ -210,7 +214,7 @@ TEST_F(OnDevice, BoundsOfDenseNetworksHold) {
     const ExactNet exact(net);
     const Graph graph = to_graph(net);
     const std::vector<FloatBox> boxes = boxes_of(net.inputs());
-    const std::vector<Outcome> made = compare(graph, kMethods[(i + i / kFamilies) % 3], boxes);
+    const std::vector<Outcome> made = compare(graph, method_of(i + i / kFamilies), boxes);
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       if (made[k].status != BF_OK) continue;
       check_form(net, boxes[k], made[k]);
@@ -271,7 +275,7 @@ TEST_F(OnDevice, RandomGraphsHaveTheBitsOfThisProcessor) {
     } catch (const CompileError&) {
       continue;
     }
-    const Method method = kMethods[made % 3];
+    const Method method = method_of(made);
     const auto lowered = planned(graph, method, 1);
     if (lowered == nullptr) continue;
     SCOPED_TRACE(fmt::format("graph {}", tried));
@@ -296,8 +300,10 @@ TEST_F(UnderSanitizers, ItemsShareDenseLayers) {
     const Net net = random_net(random_, static_cast<Family>(i % kFamilies),
                                {pick(random_, 2, 6), 60, pick(random_, 40, 64), 3});
     SCOPED_TRACE(fmt::format("network {}", i));
-    share(to_graph(net), Method::kCrown, i % 2 == 0 ? 64 : 5,
-          i % 2 == 0 ? "thread" : "address,undefined", random_);
+    if (i % 2 == 0)
+      share(to_graph(net), Method::kCrown, 64, "thread", random_);
+    else
+      share(to_graph(net), Method::kAlphaCrown, 5, "address,undefined", random_);
   }
 }
 
@@ -322,7 +328,7 @@ TEST_F(UnderSanitizers, ItemsShareLayersOfAllKinds) {
     } catch (const CompileError&) {
       continue;
     }
-    const Method method = kMethods[made % 3];
+    const Method method = method_of(made);
     if (planned(graph, method, 1) == nullptr) continue;
     SCOPED_TRACE(fmt::format("graph {}", tried));
     share(graph, method, 6, made % 3 != 1 ? "thread" : "address,undefined", random_);
