@@ -32,7 +32,11 @@ enum {
   for (int i = 0; i < (n); ++i)    \
     for (int r = 0; r < (rows); ++r)
 #define BF_OUTPUTS_TOGETHER 4
+#if defined(BF_DEVICE)
+#define BF_ROWS_TOGETHER 32
+#else
 #define BF_ROWS_TOGETHER 4
+#endif
 #endif
 
 // Writes one neuron's three offsets of a table of n neurons, outward: what is lost is paid per
@@ -166,18 +170,12 @@ BF_FUNCTION bf_value_sums bf_add_values(bf_value_sums sums, const bf_value_view*
   bf_value_sums made = sums;
   BF_GLOBAL const float* weight = view->weight;
   BF_GLOBAL const float* from = view->from;
-  if (outputs == BF_OUTPUTS_TOGETHER && rows == BF_ROWS_TOGETHER) {
-    for (int k = 0; k < inputs; ++k, weight += view->next_weight, from += view->next_from) {
-      BF_UNROLL(BF_OUTPUTS_TOGETHER)
-      for (int o = 0; o < BF_OUTPUTS_TOGETHER; ++o) {
-        BF_UNROLL(BF_ROWS_TOGETHER)
-        for (int r = 0; r < BF_ROWS_TOGETHER; ++r) made.of[o][r] += from[r] * weight[o];
-      }
+  for (int k = 0; k < inputs; ++k, weight += view->next_weight, from += view->next_from) {
+    BF_UNROLL(BF_OUTPUTS_TOGETHER)
+    for (int o = 0; o < outputs; ++o) {
+      BF_UNROLL(BF_ROWS_TOGETHER)
+      for (int r = 0; r < rows; ++r) made.of[o][r] += from[r] * weight[o];
     }
-  } else {
-    for (int k = 0; k < inputs; ++k, weight += view->next_weight, from += view->next_from)
-      for (int o = 0; o < outputs; ++o)
-        for (int r = 0; r < rows; ++r) made.of[o][r] += from[r] * weight[o];
   }
   return made;
 }
@@ -190,22 +188,39 @@ BF_FUNCTION void bf_store_values(const bf_value_sums* sums, int outputs, int row
       to[o * next + r] = (add ? to[o * next + r] : 0.0f) + sums->of[o][r];
 }
 
+// The values of `outputs` outputs side by side, whose numbers compilers know in most calls.
+BF_FUNCTION void bf_dense_outputs(const bf_value_view* view, int inputs, int outputs, int together,
+                                  int rows, BF_GLOBAL float* to) {
+  bf_value_sums sums = bf_no_value_sums();
+  if (together == BF_ROWS_TOGETHER)
+    sums = bf_add_values(sums, view, inputs, outputs, BF_ROWS_TOGETHER);
+  else
+    sums = bf_add_values(sums, view, inputs, outputs, together);
+  bf_store_values(&sums, outputs, together, rows, false, to);
+}
+
 // weight: [out / panel][in][panel].
 BF_FUNCTION void bf_dense_values(int rows, BF_GLOBAL const float* weight, int in, int out,
                                  int panel, BF_GLOBAL const float* from, BF_GLOBAL float* to) {
   const int of_panel = bf_ceil_div(panel, BF_OUTPUTS_TOGETHER);
-  const int of_rows = bf_ceil_div(rows, BF_ROWS_TOGETHER);
-  BF_EACH_ROW (block, part, bf_ceil_div(out, panel) * of_panel, of_rows) {
+  BF_EACH_ROW (block, part, bf_ceil_div(out, panel) * of_panel,
+               bf_ceil_div(rows, BF_ROWS_TOGETHER)) {
     const int begin = block / of_panel * panel;
-    const int o = begin + block % of_panel * BF_OUTPUTS_TOGETHER;
+    const int first = begin + block % of_panel * BF_OUTPUTS_TOGETHER;
+    const int end = bf_smaller(bf_smaller(begin + panel, out), first + BF_OUTPUTS_TOGETHER);
     const int r = part * BF_ROWS_TOGETHER;
-    const int outputs = bf_smaller(bf_smaller(begin + panel, out) - o, BF_OUTPUTS_TOGETHER);
-    const bf_value_view view = {weight + (ptrdiff_t)begin * in + (o - begin), panel, from + r,
+    const int together = bf_smaller(rows - r, BF_ROWS_TOGETHER);
+    const bf_value_view view = {weight + (ptrdiff_t)begin * in + (first - begin), panel, from + r,
                                 rows};
-    const bf_value_sums sums = bf_add_values(bf_no_value_sums(), &view, in, outputs,
-                                             bf_smaller(rows - r, BF_ROWS_TOGETHER));
-    bf_store_values(&sums, outputs, bf_smaller(rows - r, BF_ROWS_TOGETHER), rows, false,
-                    to + (ptrdiff_t)o * rows + r);
+    BF_GLOBAL float* const made = to + (ptrdiff_t)first * rows + r;
+    if (end - first == BF_OUTPUTS_TOGETHER) {
+      bf_dense_outputs(&view, in, BF_OUTPUTS_TOGETHER, together, rows, made);
+    } else {
+      for (int o = 0; o < end - first; ++o) {
+        const bf_value_view one = {view.weight + o, panel, from + r, rows};
+        bf_dense_outputs(&one, in, 1, together, rows, made + (ptrdiff_t)o * rows);
+      }
+    }
   }
 }
 
