@@ -22,6 +22,7 @@ constexpr int kMostFirstColumns = 12;  // two vectors of sums each
 constexpr int kElementBytes = 4;
 constexpr int kDeviceVector = 16;  // floats that compilers of devices compute together, if they can
 constexpr int kDeviceRows = 2 * kDeviceVector;
+constexpr int kDoublesOfProcessor = 8;  // whose sums compilers of devices keep in vectors
 constexpr int kFewRegisters = 16;
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
 constexpr int kPrefetch = 8192;  // bytes ahead: weights from memory came 3 to 10 % faster on Zen 5
@@ -75,6 +76,7 @@ int LoweringPlanner::panel_of(LayerId layer) const {
 
 // A tile that holds so many rows, if one of any size does.
 int LoweringPlanner::padded_rows(int rows, bool wide) const {
+  if (is_of_device() && plan_.config.items == 1) return round_up(rows, kDoublesOfProcessor);
   return is_prebuilt() ? prebuilt_rows_for(lanes_, wide, rows)
                        : round_up(rows, row_unit(lanes_, wide));
 }
@@ -83,6 +85,7 @@ int LoweringPlanner::row_tile(int neurons, bool wide, int asked) const {
   if (boxes_ > 1) return 2;  // of one neuron: the boxes fill the lanes
   const int vectors = lanes_ == 1 ? 4 : 2;
   int tile = is_of_device() ? kDeviceRows : lanes_ * vectors;
+  if (is_of_device() && plan_.config.items == 1 && wide) tile = kDoublesOfProcessor;
   const int most = is_of_device() ? kDeviceRows : most_rows(lanes_);
   if (asked == 0) asked = plan_.config.row_tile;
   if (asked > 0)

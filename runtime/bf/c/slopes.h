@@ -18,25 +18,28 @@ enum {
   BF_FREE_WIDE_CENTRE
 };
 
-// Loops over the rows r of elements i = 0 .. n - 1; and the outputs and rows that are summed side
-// by side. The items of a group deal out elements and rows alike.
+// Loops over the rows r of elements i = 0 .. n - 1. The items of a group deal out both.
 #if BF_ITEMS > 1
 #define BF_EACH_ROW(i, r, n, rows)                                                     \
   BF_EACH_OF(ptrdiff_t, i##_place, (ptrdiff_t)(n) * (rows))                            \
   for (int i = (int)(i##_place / (rows)), r = (int)(i##_place % (rows)), i##_left = 1; \
        i##_left > 0; --i##_left)
-#define BF_OUTPUTS_TOGETHER 1
-#define BF_ROWS_TOGETHER 1
 #else
 #define BF_EACH_ROW(i, r, n, rows) \
   for (int i = 0; i < (n); ++i)    \
     for (int r = 0; r < (rows); ++r)
-#define BF_OUTPUTS_TOGETHER 4
-#if defined(BF_DEVICE)
-#define BF_ROWS_TOGETHER 32
-#else
-#define BF_ROWS_TOGETHER 4
 #endif
+
+// Outputs and rows whose sums one item makes side by side, in vectors where its compiler has them.
+#if BF_ITEMS > 1
+#define BF_OUTPUTS_TOGETHER 1
+#define BF_ROWS_TOGETHER 1
+#elif defined(BF_DEVICE)
+#define BF_OUTPUTS_TOGETHER 4
+#define BF_ROWS_TOGETHER 8
+#else
+#define BF_OUTPUTS_TOGETHER 4
+#define BF_ROWS_TOGETHER 4
 #endif
 
 // Writes one neuron's three offsets of a table of n neurons, outward: what is lost is paid per
@@ -110,27 +113,53 @@ BF_FUNCTION void bf_start_slopes(int rows, int n, BF_GLOBAL const float* table,
     slope[(ptrdiff_t)j * rows + r] = table[BF_SLOPE_LOWER * (ptrdiff_t)n + j];
 }
 
+// The sums of rows r on, `together` of them, that bf_relax_free_rows() adds.
+typedef struct bf_free_sums {
+  double of[BF_ROWS_TOGETHER];
+} bf_free_sums;
+
+// Passes rows, `together` of `rows`, through neuron j of n.
+BF_FUNCTION void bf_relax_free(int together, const BF_GLOBAL float* slopes,
+                               BF_GLOBAL const float* offsets, ptrdiff_t n,
+                               BF_GLOBAL const float* BF_RESTRICT slope,
+                               BF_GLOBAL const float* BF_RESTRICT from,
+                               BF_GLOBAL float* BF_RESTRICT to, bf_free_sums* sums) {
+  const float upper = slopes[0];
+  const float fixed = slopes[n];
+  const double offset_upper = (double)offsets[0];
+  const double offset_lower = (double)offsets[n];
+  const double middle = (double)offsets[2 * n];
+  for (int r = 0; r < together; ++r) {
+    const float a = from[r];
+    const bool negative = a < 0.0f;
+    const float lower = a * (fixed < 0.0f ? slope[r] : fixed);
+    const float kept = negative ? 0.0f : lower;
+    to[r] = negative ? a * upper : lower;
+    sums->of[r] += (double)a * (negative ? offset_upper : offset_lower);
+    sums->of[r] += (double)kept * middle;
+  }
+}
+
 // Passes rows through n ReLUs: A over a' becomes A slope over z. offsets: three rows of the table,
 // for the products that follow. slope: each in [0, 1].
 BF_FUNCTION void bf_relax_free_rows(int rows, int n, BF_GLOBAL const float* slopes,
                                     BF_GLOBAL const float* offsets, BF_GLOBAL const float* slope,
                                     BF_GLOBAL const float* from, BF_GLOBAL float* to,
                                     BF_GLOBAL float* sums) {
-  const ptrdiff_t row = n;
-  BF_EACH (r, rows) {
-    double sum = 0.0;
+  BF_EACH (part, bf_ceil_div(rows, BF_ROWS_TOGETHER)) {
+    const int first = part * BF_ROWS_TOGETHER;
+    const int together = bf_smaller(rows - first, BF_ROWS_TOGETHER);
+    bf_free_sums made = {{0.0}};
     for (int j = 0; j < n; ++j) {
-      const ptrdiff_t at = (ptrdiff_t)j * rows + r;
-      const float a = from[at];
-      const bool negative = a < 0.0f;
-      const float fixed = slopes[BF_FREE_LOWER * row + j];
-      const float lower = a * (fixed < 0.0f ? slope[at] : fixed);
-      const float kept = negative ? 0.0f : lower;
-      to[at] = negative ? a * slopes[j] : lower;
-      sum += (double)a * (double)(negative ? offsets[j] : offsets[row + j]);
-      sum += (double)kept * (double)offsets[2 * row + j];
+      const ptrdiff_t at = (ptrdiff_t)j * rows + first;
+      if (together == BF_ROWS_TOGETHER)
+        bf_relax_free(BF_ROWS_TOGETHER, slopes + j, offsets + j, n, slope + at, from + at, to + at,
+                      &made);
+      else
+        bf_relax_free(together, slopes + j, offsets + j, n, slope + at, from + at, to + at, &made);
     }
-    sums[r] = (float)((double)sums[r] + sum);
+    for (int r = 0; r < together; ++r)
+      sums[first + r] = (float)((double)sums[first + r] + made.of[r]);
   }
 }
 
@@ -143,107 +172,108 @@ BF_FUNCTION void bf_corner_values(int rows, int n, BF_GLOBAL const float* radius
   }
 }
 
-// Sums of outputs side by side, of rows side by side.
-typedef struct bf_value_sums {
-  float of[BF_OUTPUTS_TOGETHER][BF_ROWS_TOGETHER];
-} bf_value_sums;
-
-BF_FUNCTION bf_value_sums bf_no_value_sums(void) {
-  bf_value_sums made;
-  for (int o = 0; o < BF_OUTPUTS_TOGETHER; ++o)
-    for (int r = 0; r < BF_ROWS_TOGETHER; ++r) made.of[o][r] = 0.0f;
-  return made;
+// The values of one row of one output, whose weights are `panel` apart.
+BF_FUNCTION float bf_dense_value(BF_GLOBAL const float* weight, int inputs, int panel,
+                                 BF_GLOBAL const float* from, int rows) {
+  float sum = 0.0f;
+  for (int k = 0; k < inputs; ++k) sum += from[(ptrdiff_t)k * rows] * weight[(ptrdiff_t)k * panel];
+  return sum;
 }
 
-// The weights of as many outputs, one after the other, and the values of inputs; each next input's
-// lie so many floats on.
-typedef struct bf_value_view {
-  BF_GLOBAL const float* weight;
-  ptrdiff_t next_weight;
-  BF_GLOBAL const float* from;
-  ptrdiff_t next_from;
-} bf_value_view;
-
-// Adds the products with `inputs` inputs to the sums of some outputs and rows.
-BF_FUNCTION bf_value_sums bf_add_values(bf_value_sums sums, const bf_value_view* view, int inputs,
-                                        int outputs, int rows) {
-  bf_value_sums made = sums;
-  BF_GLOBAL const float* weight = view->weight;
-  BF_GLOBAL const float* from = view->from;
-  for (int k = 0; k < inputs; ++k, weight += view->next_weight, from += view->next_from) {
-    BF_UNROLL(BF_OUTPUTS_TOGETHER)
-    for (int o = 0; o < outputs; ++o) {
-      BF_UNROLL(BF_ROWS_TOGETHER)
-      for (int r = 0; r < rows; ++r) made.of[o][r] += from[r] * weight[o];
-    }
-  }
-  return made;
-}
-
-// Writes sums; `next`: the floats from an output to the next.
-BF_FUNCTION void bf_store_values(const bf_value_sums* sums, int outputs, int rows, ptrdiff_t next,
-                                 bool add, BF_GLOBAL float* to) {
-  for (int o = 0; o < outputs; ++o)
-    for (int r = 0; r < rows; ++r)
-      to[o * next + r] = (add ? to[o * next + r] : 0.0f) + sums->of[o][r];
-}
-
-// The values of `outputs` outputs side by side, whose numbers compilers know in most calls.
-BF_FUNCTION void bf_dense_outputs(const bf_value_view* view, int inputs, int outputs, int together,
-                                  int rows, BF_GLOBAL float* to) {
-  bf_value_sums sums = bf_no_value_sums();
-  if (together == BF_ROWS_TOGETHER)
-    sums = bf_add_values(sums, view, inputs, outputs, BF_ROWS_TOGETHER);
-  else
-    sums = bf_add_values(sums, view, inputs, outputs, together);
-  bf_store_values(&sums, outputs, together, rows, false, to);
-}
+#if BF_ITEMS > 1
 
 // weight: [out / panel][in][panel].
 BF_FUNCTION void bf_dense_values(int rows, BF_GLOBAL const float* weight, int in, int out,
                                  int panel, BF_GLOBAL const float* from, BF_GLOBAL float* to) {
-  const int of_panel = bf_ceil_div(panel, BF_OUTPUTS_TOGETHER);
-  BF_EACH_ROW (block, part, bf_ceil_div(out, panel) * of_panel,
-               bf_ceil_div(rows, BF_ROWS_TOGETHER)) {
-    const int begin = block / of_panel * panel;
-    const int first = begin + block % of_panel * BF_OUTPUTS_TOGETHER;
-    const int end = bf_smaller(bf_smaller(begin + panel, out), first + BF_OUTPUTS_TOGETHER);
-    const int r = part * BF_ROWS_TOGETHER;
-    const int together = bf_smaller(rows - r, BF_ROWS_TOGETHER);
-    const bf_value_view view = {weight + (ptrdiff_t)begin * in + (first - begin), panel, from + r,
-                                rows};
-    BF_GLOBAL float* const made = to + (ptrdiff_t)first * rows + r;
-    if (end - first == BF_OUTPUTS_TOGETHER) {
-      bf_dense_outputs(&view, in, BF_OUTPUTS_TOGETHER, together, rows, made);
-    } else {
-      for (int o = 0; o < end - first; ++o) {
-        const bf_value_view one = {view.weight + o, panel, from + r, rows};
-        bf_dense_outputs(&one, in, 1, together, rows, made + (ptrdiff_t)o * rows);
-      }
-    }
+  BF_EACH_ROW (o, r, out, rows) {
+    BF_GLOBAL const float* const own = weight + (ptrdiff_t)(o / panel * panel) * in + o % panel;
+    to[(ptrdiff_t)o * rows + r] = bf_dense_value(own, in, panel, from + r, rows);
   }
 }
 
-// Output number i of bf_output_at() alone.
+#else
+
+// bf_dense_value() of as many rows of an output, and of as many outputs, as are summed side by
+// side.
+BF_FUNCTION void bf_dense_output(BF_GLOBAL const float* weight, int inputs, int panel,
+                                 BF_GLOBAL const float* from, int rows, BF_GLOBAL float* to) {
+  float sum[BF_ROWS_TOGETHER] = {0.0f};
+  for (int k = 0; k < inputs; ++k, weight += panel, from += rows) {
+    BF_UNROLL(BF_ROWS_TOGETHER)
+    for (int r = 0; r < BF_ROWS_TOGETHER; ++r) sum[r] += from[r] * weight[0];
+  }
+  for (int r = 0; r < BF_ROWS_TOGETHER; ++r) to[r] = sum[r];
+}
+
+BF_FUNCTION void bf_dense_outputs(BF_GLOBAL const float* weight, int inputs, int panel,
+                                  BF_GLOBAL const float* from, int rows, BF_GLOBAL float* to) {
+  float sum[BF_OUTPUTS_TOGETHER][BF_ROWS_TOGETHER] = {{0.0f}};
+  for (int k = 0; k < inputs; ++k, weight += panel, from += rows) {
+    BF_UNROLL(BF_OUTPUTS_TOGETHER)
+    for (int o = 0; o < BF_OUTPUTS_TOGETHER; ++o) {
+      BF_UNROLL(BF_ROWS_TOGETHER)
+      for (int r = 0; r < BF_ROWS_TOGETHER; ++r) sum[o][r] += from[r] * weight[o];
+    }
+  }
+  for (int o = 0; o < BF_OUTPUTS_TOGETHER; ++o)
+    for (int r = 0; r < BF_ROWS_TOGETHER; ++r) to[(ptrdiff_t)o * rows + r] = sum[o][r];
+}
+
+// The values of a panel's outputs, `out` of them.
+BF_FUNCTION void bf_dense_panel(int rows, BF_GLOBAL const float* weight, int in, int out, int panel,
+                                BF_GLOBAL const float* from, BF_GLOBAL float* to) {
+  const int whole = rows / BF_ROWS_TOGETHER * BF_ROWS_TOGETHER;
+  for (int r = 0; r < whole; r += BF_ROWS_TOGETHER) {
+    int o = 0;
+    for (; o + BF_OUTPUTS_TOGETHER <= out; o += BF_OUTPUTS_TOGETHER)
+      bf_dense_outputs(weight + o, in, panel, from + r, rows, to + (ptrdiff_t)o * rows + r);
+    for (; o < out; ++o)
+      bf_dense_output(weight + o, in, panel, from + r, rows, to + (ptrdiff_t)o * rows + r);
+  }
+  for (int o = 0; o < out; ++o)
+    for (int r = whole; r < rows; ++r)
+      to[(ptrdiff_t)o * rows + r] = bf_dense_value(weight + o, in, panel, from + r, rows);
+}
+
+BF_FUNCTION void bf_dense_values(int rows, BF_GLOBAL const float* weight, int in, int out,
+                                 int panel, BF_GLOBAL const float* from, BF_GLOBAL float* to) {
+  for (int begin = 0; begin < out; begin += panel)
+    bf_dense_panel(rows, weight + (ptrdiff_t)begin * in, in, bf_smaller(panel, out - begin), panel,
+                   from, to + (ptrdiff_t)begin * rows);
+}
+
+#endif
+
+// The values of one output, of rows up to `together`.
+BF_FUNCTION void bf_conv_output(BF_CONSTANT const bf_conv_shape* shape, const bf_output* output,
+                                BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
+                                int together, int rows, bool add, BF_GLOBAL float* to) {
+  const ptrdiff_t next = (ptrdiff_t)bf_taps(shape) * bf_out_group(shape);
+  float sum[BF_ROWS_TOGETHER] = {0.0f};
+  for (bf_product at = bf_next_tap(shape, output->n, output->channel, output->p, 0);
+       at.tap < bf_taps(shape);
+       at = bf_next_tap(shape, output->n, output->channel, output->p, at.tap + 1))
+    for (int i = 0; i < bf_in_group(shape); ++i) {
+      const float w = weight[at.weight + i * next];
+      BF_GLOBAL const float* const x = from + (at.input + (ptrdiff_t)i * shape->in.channel) * rows;
+      if (together == BF_ROWS_TOGETHER) {
+        BF_UNROLL(BF_ROWS_TOGETHER)
+        for (int r = 0; r < BF_ROWS_TOGETHER; ++r) sum[r] += x[r] * w;
+      } else {
+        for (int r = 0; r < together; ++r) sum[r] += x[r] * w;
+      }
+    }
+  for (int r = 0; r < together; ++r) to[r] = (add ? to[r] : 0.0f) + sum[r];
+}
+
 BF_FUNCTION void bf_conv_values(int rows, BF_CONSTANT const bf_conv_shape* shape,
                                 BF_GLOBAL const float* weight, BF_GLOBAL const float* from,
                                 bool add, BF_GLOBAL float* to) {
-  const int of_rows = bf_ceil_div(rows, BF_ROWS_TOGETHER);
-  BF_EACH_ROW (i, part, bf_outputs(shape), of_rows) {
+  BF_EACH_ROW (i, part, bf_outputs(shape), bf_ceil_div(rows, BF_ROWS_TOGETHER)) {
     const bf_output output = bf_output_at(shape, i);
     const int r = part * BF_ROWS_TOGETHER;
-    const int together = bf_smaller(rows - r, BF_ROWS_TOGETHER);
-    bf_value_sums sums = bf_no_value_sums();
-    bf_product at = bf_next_tap(shape, output.n, output.channel, output.p, 0);
-    for (; at.tap < bf_taps(shape);
-         at = bf_next_tap(shape, output.n, output.channel, output.p, at.tap + 1)) {
-      const bf_value_view view = {weight + at.weight,
-                                  (ptrdiff_t)bf_taps(shape) * bf_out_group(shape),
-                                  from + at.input * rows + r, (ptrdiff_t)shape->in.channel * rows};
-      sums = bf_add_values(sums, &view, bf_in_group(shape), 1, together);
-    }
-    bf_store_values(&sums, 1, together, 0, add,
-                    to + bf_element(shape->out, output.n, output.channel, output.p) * rows + r);
+    bf_conv_output(shape, &output, weight, from + r, bf_smaller(rows - r, BF_ROWS_TOGETHER), rows,
+                   add, to + bf_element(shape->out, output.n, output.channel, output.p) * rows + r);
   }
 }
 
