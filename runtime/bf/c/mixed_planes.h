@@ -123,7 +123,7 @@ BF_FUNCTION void bf_step_planes(int rows, int batch, int m, int n, int k, bf_sou
                                 BF_GLOBAL float* share, BF_GLOBAL float* mean,
                                 BF_GLOBAL float* square, BF_GLOBAL float* values) {
   const bf_product_shape shape = {batch, m, n, k};
-  const bf_choices choices = {share, mean, square};
+  const float factor = ascent->factor;
   const int out = batch * m * n;
   BF_GLOBAL const float* const radii_y = planes + 2 * (ptrdiff_t)out;
   BF_GLOBAL const float* const radii_x = radii_y + (ptrdiff_t)batch * n * k;
@@ -145,7 +145,7 @@ BF_FUNCTION void bf_step_planes(int rows, int batch, int m, int n, int k, bf_sou
     const float chosen = share[at];
     const float apart = a < 0.0f ? by_x - by_y : by_x + by_y;
     values[at] = made + (chosen * 2.0f - 1.0f) * apart + (a < 0.0f ? planes[i] : planes[out + i]);
-    bf_ascend(ascent, a * apart, chosen, &choices, at);
+    bf_ascend(factor, a * apart, chosen, mean + at, square + at, share + at);
   }
 }
 
@@ -258,7 +258,7 @@ BF_FUNCTION void bf_step_maxima(int rows, int n, BF_GLOBAL const int32_t* row_st
                                 BF_GLOBAL const float* coefficients, BF_GLOBAL float* share,
                                 BF_GLOBAL float* mean, BF_GLOBAL float* square,
                                 BF_GLOBAL float* values) {
-  const bf_choices choices = {share, mean, square};
+  const float factor = ascent->factor;
   BF_EACH_ROW (i, r, n, rows) {
     const bf_candidates group =
         bf_candidates_of(n, i, row_start, column, table, choice, candidates);
@@ -271,7 +271,7 @@ BF_FUNCTION void bf_step_maxima(int rows, int n, BF_GLOBAL const int32_t* row_st
       const ptrdiff_t at = (ptrdiff_t)k * rows + r;
       const float apart = from[(ptrdiff_t)column[k] * rows + r] + candidates[k] - later;
       const float chosen = share[at];
-      bf_ascend(ascent, a > 0.0f ? a * apart : 0.0f, chosen, &choices, at);
+      bf_ascend(factor, a > 0.0f ? a * apart : 0.0f, chosen, mean + at, square + at, share + at);
       later += chosen * apart;
     }
     values[row] = a < 0.0f ? group.kept * x + group.upper : later;

@@ -222,7 +222,7 @@ BF_FUNCTION void bf_step_shares(int rows, int n, BF_GLOBAL const float* knots,
                                 const bf_slope_ascent* ascent, BF_GLOBAL const float* coefficients,
                                 BF_GLOBAL float* share, BF_GLOBAL float* mean,
                                 BF_GLOBAL float* square, BF_GLOBAL float* values) {
-  const bf_choices choices = {share, mean, square};
+  const float factor = ascent->factor;
   BF_EACH_ROW (j, r, n, rows) {
     const ptrdiff_t at = (ptrdiff_t)j * rows + r;
     const bf_row_knots lines = bf_knots_at(knots + (ptrdiff_t)j * BF_KNOT_NUMBERS,
@@ -231,6 +231,6 @@ BF_FUNCTION void bf_step_shares(int rows, int n, BF_GLOBAL const float* knots,
     const float first = lines.slope[0] * z + lines.offset[0];
     const float apart = lines.slope[1] * z + lines.offset[1] - first;
     values[at] = first + lines.part * apart;
-    bf_ascend(ascent, coefficients[at] * apart, share[at], &choices, at);
+    bf_ascend(factor, coefficients[at] * apart, share[at], mean + at, square + at, share + at);
   }
 }

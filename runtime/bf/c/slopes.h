@@ -119,7 +119,7 @@ typedef struct bf_free_sums {
 } bf_free_sums;
 
 // Passes rows, `together` of `rows`, through neuron j of n.
-BF_FUNCTION void bf_relax_free(int together, const BF_GLOBAL float* slopes,
+BF_FUNCTION void bf_relax_free(int together, BF_GLOBAL const float* slopes,
                                BF_GLOBAL const float* offsets, ptrdiff_t n,
                                BF_GLOBAL const float* BF_RESTRICT slope,
                                BF_GLOBAL const float* BF_RESTRICT from,
@@ -348,27 +348,42 @@ BF_FUNCTION void bf_clear_moments(int rows, int n, BF_GLOBAL float* mean, BF_GLO
   bf_clear_rows(rows, n, square);
 }
 
-// Where choices of an element lie, with their moments: at `at` of each array.
-typedef struct bf_choices {
-  BF_GLOBAL float* choice;
-  BF_GLOBAL float* mean;
-  BF_GLOBAL float* square;
-} bf_choices;
-
 // Moves a choice along the gradient of its row's bound. A gradient that is not finite counts as 0;
-// choices stay in [0, 1], the comparisons sending NaN to 0.
-BF_FUNCTION void bf_ascend(const bf_slope_ascent* ascent, float gradient, float from,
-                           const bf_choices* to, ptrdiff_t at) {
+// choices stay in [0, 1], the comparisons sending NaN to 0. factor: the ascent's.
+BF_FUNCTION void bf_ascend(float factor, float gradient, float from, BF_GLOBAL float* mean,
+                           BF_GLOBAL float* square, BF_GLOBAL float* choice) {
   const float most = 0x1p60f;  // its square is a float
-  const bool counts = gradient > -most && gradient < most;
-  const float g = counts ? gradient : 0.0f;
-  const float m = to->mean[at] * BF_ASCENT_MEAN + g * (1.0f - BF_ASCENT_MEAN);
-  const float q = to->square[at] * BF_ASCENT_SQUARE + g * g * (1.0f - BF_ASCENT_SQUARE);
-  to->mean[at] = m;
-  to->square[at] = q;
-  const float next = from + ascent->factor * m * bf_inverse_root(q + 0x1p-120f);
+  const float g = gradient > -most && gradient < most ? gradient : 0.0f;
+  const float m = *mean * BF_ASCENT_MEAN + g * (1.0f - BF_ASCENT_MEAN);
+  const float q = *square * BF_ASCENT_SQUARE + g * g * (1.0f - BF_ASCENT_SQUARE);
+  *mean = m;
+  *square = q;
+  const float next = from + factor * m * bf_inverse_root(q + 0x1p-120f);
   const float least = next > 0.0f ? next : 0.0f;
-  to->choice[at] = least < 1.0f ? least : 1.0f;
+  *choice = least < 1.0f ? least : 1.0f;
+}
+
+// bf_step_slopes() of `together` rows of a neuron, whose columns of a table of n begin at slopes.
+BF_FUNCTION void bf_step_neuron(int together, BF_GLOBAL const float* slopes, ptrdiff_t n,
+                                float factor, BF_GLOBAL const float* BF_RESTRICT coefficients,
+                                BF_GLOBAL float* BF_RESTRICT slope,
+                                BF_GLOBAL float* BF_RESTRICT mean,
+                                BF_GLOBAL float* BF_RESTRICT square,
+                                BF_GLOBAL float* BF_RESTRICT values) {
+  const float upper = slopes[BF_FREE_UPPER * n];
+  const float fixed = slopes[BF_FREE_LOWER * n];
+  const float offset_upper = slopes[BF_FREE_OFFSET_UPPER * n];
+  const float offset_lower = slopes[BF_FREE_OFFSET_LOWER * n];
+  const float middle = slopes[BF_FREE_CENTRE * n];
+  const bool is_free = fixed < 0.0f;
+  for (int r = 0; r < together; ++r) {
+    const float a = coefficients[r];
+    const float value = values[r];
+    const float s = is_free ? slope[r] : fixed;
+    const float z = middle + value;
+    values[r] = a < 0.0f ? upper * value + offset_upper : s * z + offset_lower;
+    if (is_free) bf_ascend(factor, a > 0.0f ? a * z : 0.0f, s, mean + r, square + r, slope + r);
+  }
 }
 
 // z of n ReLUs -> a', along the lines that the rows chose, in place; and the slopes' next values.
@@ -376,19 +391,16 @@ BF_FUNCTION void bf_step_slopes(int rows, int n, BF_GLOBAL const float* slopes,
                                 const bf_slope_ascent* ascent, BF_GLOBAL const float* coefficients,
                                 BF_GLOBAL float* slope, BF_GLOBAL float* mean,
                                 BF_GLOBAL float* square, BF_GLOBAL float* values) {
-  const bf_choices choices = {slope, mean, square};
-  const ptrdiff_t row = n;
-  BF_EACH_ROW (j, r, n, rows) {
-    const ptrdiff_t at = (ptrdiff_t)j * rows + r;
-    const float a = coefficients[at];
-    const float value = values[at];
-    const float fixed = slopes[BF_FREE_LOWER * row + j];
-    const bool is_free = fixed < 0.0f;
-    const float s = is_free ? slope[at] : fixed;
-    const float z = slopes[BF_FREE_CENTRE * row + j] + value;
-    values[at] =
-        a < 0.0f ? slopes[BF_FREE_UPPER * row + j] * value + slopes[BF_FREE_OFFSET_UPPER * row + j]
-                 : s * z + slopes[BF_FREE_OFFSET_LOWER * row + j];
-    if (is_free) bf_ascend(ascent, a > 0.0f ? a * z : 0.0f, s, &choices, at);
+  const float factor = ascent->factor;
+  BF_EACH_ROW (j, part, n, bf_ceil_div(rows, BF_ROWS_TOGETHER)) {
+    const int first = part * BF_ROWS_TOGETHER;
+    const int together = bf_smaller(rows - first, BF_ROWS_TOGETHER);
+    const ptrdiff_t at = (ptrdiff_t)j * rows + first;
+    if (together == BF_ROWS_TOGETHER)
+      bf_step_neuron(BF_ROWS_TOGETHER, slopes + j, n, factor, coefficients + at, slope + at,
+                     mean + at, square + at, values + at);
+    else
+      bf_step_neuron(together, slopes + j, n, factor, coefficients + at, slope + at, mean + at,
+                     square + at, values + at);
   }
 }
