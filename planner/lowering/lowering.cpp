@@ -76,7 +76,8 @@ int LoweringPlanner::panel_of(LayerId layer) const {
 
 // A tile that holds so many rows, if one of any size does.
 int LoweringPlanner::padded_rows(int rows, bool wide) const {
-  if (is_of_device() && plan_.config.items == 1) return round_up(rows, kDoublesOfProcessor);
+  if (is_of_device() && plan_.config.items == 1)
+    return round_up(rows, wide ? kDoublesOfProcessor : kDeviceVector);
   return is_prebuilt() ? prebuilt_rows_for(lanes_, wide, rows)
                        : round_up(rows, row_unit(lanes_, wide));
 }

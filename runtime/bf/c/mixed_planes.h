@@ -28,7 +28,7 @@ BF_FUNCTION float bf_known_radius(float radius, bool flat) {
   return !flat && radius <= FLT_MAX ? radius : 0.0f;
 }
 
-// What output i's offsets pay for the rows' own slopes.
+// Returns what output i's offsets pay for slopes of the rows' own.
 BF_FUNCTION double bf_price_of_mixture(const bf_product_shape* shape, int i, bool sums,
                                        BF_GLOBAL const float* over_x, BF_GLOBAL const float* over_y,
                                        BF_GLOBAL const float* radii_x,

@@ -116,6 +116,7 @@ void for_seeds(const Test& test, unsigned rounds = kRounds) {
 }  // namespace bf_test
 
 #undef BF_RESTRICT  // C++'s, which core.h defines anew
+#define restrict __restrict
 
 // The types of runtime/bf/c, and its functions as C++ reads them: never called.
 namespace declared {
@@ -147,6 +148,8 @@ namespace declared {
 #include "bf/c/verdict.h"
 // NOLINTEND
 }  // namespace declared
+
+#undef restrict
 
 namespace bf_test {
 
