@@ -25,7 +25,7 @@ cat "$work/peaks.json"
 
 measure() {
   local model=$1 name=$2 method
-  for method in ibp crown; do
+  for method in ibp crown alpha-crown; do
     printf '\n==> %s, %s\n\n' "$name" "$method"
     "$build/aot/bf-aot" "$model" --target cuda --method $method --name net -o "$work/net.cu" > /dev/null
     "$nvcc" -arch=native -std=c++17 -O3 -I"$work" "$work/net.cu" bench/device/throughput.cpp -o "$work/net"
