@@ -104,7 +104,7 @@ class OpenCl final : public OfOpened<bf_opencl_device> {
   bool measure(const char* entry, std::size_t items, std::size_t groups,
                std::span<const std::int32_t> counts) override {
     return bf_opencl_write(&opened_, measured_[0], 0, counts.data(), counts.size_bytes()) != 0 &&
-           bf_opencl_call(&opened_, entry, items, groups, measured_, 3) != 0;
+           bf_opencl_call(&opened_, entry, items, 0, groups, measured_, 3) != 0;
   }
 
  private:

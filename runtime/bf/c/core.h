@@ -38,8 +38,9 @@ typedef struct bf_team {
   double sums[2 * BF_PARTIAL_SUMS];
 } bf_team;
 
-// Hosts set as much memory aside for it.
+#if defined(BF_TEAM_BYTES)  // what hosts set aside for it
 typedef char bf_team_has_its_size[sizeof(bf_team) == BF_TEAM_BYTES ? 1 : -1];
+#endif
 
 // Counts of an item, of those before it, and of all.
 typedef struct bf_counts {
