@@ -148,13 +148,13 @@ const Configuration kConfigurations[] = {
     {"ibp_clang", Method::kIbp, Semantics::kReal, "clang", "clang++", {"-O2"}},
     {"crown_ibp_gcc", Method::kCrownIbp, Semantics::kReal, "gcc", "g++", {"-O2"}},
     {"crown_clang", Method::kCrown, Semantics::kReal, "clang", "clang++", {"-O1"}},
-    {"alpha_crown_gcc", Method::kAlphaCrown, Semantics::kReal, "gcc", "g++", {"-O1"}},
+    {"alpha_crown_gcc", Method::kAlphaCrown, Semantics::kReal, "gcc", "g++", {"-O0"}},
     {"alpha_crown_all_clang",
      Method::kAlphaCrown,
      Semantics::kReal,
      "clang",
      "clang++",
-     {"-O1"},
+     {"-O0"},
      AlphaRows::kAll},
 };
 
