@@ -437,8 +437,11 @@ def add_entry(case, sources, entry, text):
 
 def measure_verdicts(case, text, *more):
     """Of the given boxes, and of the property's own: the host's."""
-    given = ["--property", machine.ROOT / "models" / "properties" / f"{case.options.network}.vnnlib",
-             *more, "--no-library"]
+    own = networks.PROPERTIES.get(case.options.network)
+    path = (case.folder if own else machine.ROOT / "models" / "properties") / f"{case.options.network}.vnnlib"
+    if own:
+        path.write_text(own)
+    given = ["--property", path, *more, "--no-library"]
     sources = case.compile(TARGETS[case.cpu], *given)
     check(TARGETS[case.cpu] not in VECTORS, "bits are compared on targets without vectors")
     add_entry(case, sources, "bounds_verdict", text)

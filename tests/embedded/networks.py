@@ -19,7 +19,7 @@ import onnx_format  # noqa: E402
 from onnx_format import node, value_info  # noqa: E402
 
 FLOAT, INT8 = 1, 3  # of ONNX's element types
-NETWORKS = ("dense", "conv", "sigmoid", "quantised")
+NETWORKS = ("dense", "conv", "sigmoid", "gated", "quantised")
 
 
 def rounded(value):
@@ -77,6 +77,14 @@ def sigmoid(make):
     return dense(make, "Sigmoid", (6, 12, 12, 3))
 
 
+def gated(make):
+    """Products of two functions."""
+    value = make.add("Tanh", make.gemm("x", 4, 6))
+    gate = make.add("Sigmoid", make.gemm("x", 4, 6))
+    make.gemm(make.add("Mul", value, gate), 6, 5)
+    return make.model("gated", [1, 4], 5), 4
+
+
 def conv(make):
     value = make.add("Conv", "x", make.weights("c1", (4, 1, 3, 3), 9), make.weights("d1", (4,), 4),
                      kernel_shape=[3, 3], pads=[1, 1, 1, 1])
@@ -105,6 +113,11 @@ def quantised(make):
         if i == 0:
             value = make.add("Relu", value)
     return make.model("quantised", [1, sizes[0]], sizes[-1]), sizes[0]
+
+
+# Of networks that are not in models/; each holds on its own box.
+PROPERTIES = {"gated": "".join(f"(declare-const X_{i} Real)(assert (<= -1 X_{i} 1))" for i in range(4))
+                       + "".join(f"(declare-const Y_{i} Real)" for i in range(5)) + "(assert (>= Y_0 -0.6))"}
 
 
 def boxes(size):
