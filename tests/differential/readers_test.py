@@ -362,7 +362,8 @@ def compare_operators(check, counts):
         opset = max(opset, {"Mish": 18, "HardSwish": 14, "LayerNormalization": 17}.get(op, 1))
         data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8).SerializeToString()
         point = [Fraction(rng.randrange(-127, 128), 64) for _ in range(int(np.prod(shape)))]
-        others = outputs_by_others(data, np.array([float(x) for x in point], np.float32), not disputed(op, opset, attributes))
+        at = np.array([float(x) for x in point], np.float32)
+        others = outputs_by_others(data, at, not disputed(op, opset, attributes))
         for name, ask in (("bf-check", check), ("twin", asked_of_twin)):
             codes = [ask(data, text, at_point(data, text, point)) for text in (near(len(point), y) for y in others)]
             if codes and 3 not in codes and set(codes) != {1}:

@@ -38,7 +38,8 @@ ENTRIES = [*((network, method) for method in ("ibp", "crown-ibp", "crown")
            ("digits_64x2", "crown"), ("quantised_dense", "integer"), ("quantised_image", "integer")]
 # Network, method, test of tests/embedded/embedded_verifier_test.py.
 MORE = [("collision_avoidance_6x50", "ibp", "context"), ("collision_avoidance_6x50", "crown", "context"),
-        ("collision_avoidance_6x50", "ibp", "decide"), ("digits_64x2", "crown", "neurons"), ("gated", "crown", "neurons")]
+        ("collision_avoidance_6x50", "ibp", "decide"), ("digits_64x2", "crown", "neurons"),
+        ("gated", "crown", "neurons")]
 # Programs of tests/runtime: name, further sources; those that link the planner.
 RUNTIME = [*((f"{name}_test.cpp",) for name in
              ("rows", "terms", "planes", "contraction", "log_softmax", "slopes", "windows", "live", "lines", "balls",
