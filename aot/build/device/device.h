@@ -37,6 +37,10 @@ CompileOptions for_device(CompileOptions options, Language language, int items =
 std::string device_text(const Lowered& lowered);
 std::string device_text(Language language, const std::string& source);
 
+// The source of entry points that a header of the runtime has for devices, with all that it
+// includes, and the probe, for groups of so many items.
+std::string device_kernels_text(Language language, int items, std::string_view header);
+
 // The files of a verifier for a device: source and header first; no manifest.
 std::vector<emit::EmittedFile> device_files(const Lowered& lowered, const std::string& stem);
 

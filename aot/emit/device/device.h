@@ -25,6 +25,7 @@ std::vector<DeviceEntry> device_entries(const Plan& plan);
 std::int64_t device_arena_bytes(const Plan& plan);
 
 // Bytes of bf_team of bf/c/core.h, which the items of a group share; 0: a group is one item.
+std::int64_t device_team_bytes(int items);
 std::int64_t device_team_bytes(const Plan& plan);
 
 // The source for the device, which includes headers of the runtime.

@@ -134,10 +134,14 @@ std::int64_t device_arena_bytes(const Plan& plan) {
   return (plan.arena_bytes() + align - 1) / align * align;
 }
 
-std::int64_t device_team_bytes(const Plan& plan) {
+std::int64_t device_team_bytes(int items) {
   constexpr std::int64_t kCount = 4, kSums = std::int64_t{2} * 8 * 8;
-  if (plan.config.items == 1) return 0;
-  return (plan.config.items * kCount + 7) / 8 * 8 + kSums;
+  if (items == 1) return 0;
+  return (items * kCount + 7) / 8 * 8 + kSums;
+}
+
+std::int64_t device_team_bytes(const Plan& plan) {
+  return device_team_bytes(plan.config.items);
 }
 
 std::string emit_device_source(const Lowered& lowered) {

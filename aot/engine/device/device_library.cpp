@@ -1,6 +1,7 @@
 #include "aot/engine/device/device_library.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -107,7 +108,38 @@ class OpenCl final : public OfOpened<bf_opencl_device> {
            bf_opencl_call(&opened_, entry, items, 0, groups, measured_, 3) != 0;
   }
 
+  std::uintptr_t make_array(std::size_t bytes) override {
+    return reinterpret_cast<std::uintptr_t>(
+        bf_opencl_memory(&opened_, BF_CL_MEM_READ_WRITE, bytes));
+  }
+  void free_array(std::uintptr_t array) override {
+    bf_cl_object* memory = object_of(array);
+    bf_opencl_free(&opened_, &memory);
+  }
+  bool write_array(std::uintptr_t array, std::span<const std::byte> from) override {
+    return bf_opencl_write(&opened_, object_of(array), 0, from.data(), from.size()) != 0;
+  }
+  bool read_array(std::uintptr_t array, std::span<std::byte> to) override {
+    return bf_opencl_read(&opened_, object_of(array), to.data(), to.size()) != 0;
+  }
+  bool run(const char* entry, std::size_t items, std::size_t groups,
+           std::span<const std::uintptr_t> arrays) override {
+    std::vector<bf_cl_object*> objects;
+    for (const std::uintptr_t array : arrays) objects.push_back(object_of(array));
+    return bf_opencl_call(&opened_, entry, items, 0, groups, objects.data(),
+                          static_cast<bf_cl_uint>(objects.size())) != 0;
+  }
+  std::size_t free_bytes() override {
+    return std::min(
+        static_cast<std::size_t>(bf_opencl_number(&opened_, BF_CL_DEVICE_GLOBAL_MEM_SIZE, 8)),
+        static_cast<std::size_t>(bf_opencl_number(&opened_, BF_CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8)));
+  }
+
  private:
+  static bf_cl_object* object_of(std::uintptr_t array) {
+    return reinterpret_cast<bf_cl_object*>(array);  // it is that one's number
+  }
+
   bf_cl_object* measured_[3] = {};  // counts, memory, what is made
 };
 
@@ -170,6 +202,39 @@ class Cuda final : public OfOpened<bf_cu_device> {
              bf_cu_call(&opened_, entry, items, groups, arguments, nullptr) != 0 &&
              bf_cu_did(&opened_, opened_.cu.cuStreamSynchronize(nullptr), entry) != 0;
     });
+  }
+
+  std::uintptr_t make_array(std::size_t bytes) override {
+    bf_cu_pointer made = 0;
+    const bool good = entered([&] { return bf_cu_memory(&opened_, &made, bytes) != 0; });
+    return good ? static_cast<std::uintptr_t>(made) : 0;
+  }
+  void free_array(std::uintptr_t array) override {
+    bf_cu_pointer memory = array;
+    (void)entered([&] {
+      bf_cu_free(&opened_, &memory);
+      return true;
+    });
+  }
+  bool write_array(std::uintptr_t array, std::span<const std::byte> from) override {
+    return entered(
+        [&] { return bf_cu_write(&opened_, array, from.data(), from.size(), nullptr) != 0; });
+  }
+  bool read_array(std::uintptr_t array, std::span<std::byte> to) override {
+    return entered([&] { return bf_cu_read(&opened_, array, to.data(), to.size(), nullptr) != 0; });
+  }
+  bool run(const char* entry, std::size_t items, std::size_t groups,
+           std::span<const std::uintptr_t> arrays) override {
+    std::vector<bf_cu_pointer> pointers(arrays.begin(), arrays.end());
+    std::vector<void*> arguments;
+    for (bf_cu_pointer& pointer : pointers) arguments.push_back(&pointer);
+    return entered(
+        [&] { return bf_cu_call(&opened_, entry, items, groups, arguments.data(), nullptr) != 0; });
+  }
+  std::size_t free_bytes() override {
+    std::size_t left = 0, all = 0;
+    (void)entered([&] { return opened_.cu.cuMemGetInfo(&left, &all) == 0; });
+    return left;
   }
 
  private:

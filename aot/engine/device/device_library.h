@@ -43,6 +43,17 @@ class DeviceLibrary {
                           bf_status* statuses) = 0;
   virtual bool read(std::uintptr_t from, void* stream, std::span<float> to) = 0;
 
+  // Arrays in the device's memory, in bytes, and calls of entry points by groups of items with such
+  // arrays alone; see DeviceKernels. 0 and false where the device fails.
+  virtual std::uintptr_t make_array(std::size_t bytes) = 0;
+  virtual void free_array(std::uintptr_t array) = 0;
+  virtual bool write_array(std::uintptr_t array, std::span<const std::byte> from) = 0;
+  virtual bool read_array(std::uintptr_t array, std::span<std::byte> to) = 0;
+  virtual bool run(const char* entry, std::size_t items, std::size_t groups,
+                   std::span<const std::uintptr_t> arrays) = 0;
+  // The bytes that an array may have, about.
+  virtual std::size_t free_bytes() = 0;
+
   // Work that measures the device, of an entry point whose arguments are `counts`, memory of
   // make_room()'s bytes, and what the device makes of them. Both return false where it fails.
   virtual DeviceParts parts() const = 0;
