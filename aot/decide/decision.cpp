@@ -300,7 +300,8 @@ class Decision {
   std::unique_ptr<Search> neurons(bool of_boxes) {
     const DecisionVerifier& made = verifiers_.of_neurons(of_boxes);
     if (!can_split_neurons(*made.plan)) return nullptr;
-    return begun(std::make_unique<NeuronSearch>(made, cases_, settings_.jobs));
+    return begun(
+        std::make_unique<NeuronSearch>(made, cases_, settings_.jobs, calls_.open_node_device));
   }
 
   SearchCalls search_calls() {

@@ -10,6 +10,7 @@
 #include "aot/build/frontend_result.h"
 #include "aot/decide/difference_search.h"
 #include "aot/decide/mixes.h"
+#include "aot/decide/neurons/device/kernel_device.h"
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/search/box_search.h"
 #include "aot/decide/search/token_search.h"
@@ -113,6 +114,14 @@ class VerifierMaker {
   }
 
   bool has_device() const { return !device_.empty(); }
+
+  // On any thread.
+  std::shared_ptr<NodeDevice> open_node_device() const {
+    const auto open = [this] {
+      return std::make_shared<KernelDevice>(build::device_named(device_));
+    };
+    return calls_.plans != nullptr ? calls_.plans->node_device(open) : open();
+  }
 
   // Plans, and has the device opened beside what follows. A tree of several parts or processes
   // waits, since it does not depend on time, and so does what is recorded, by one thread.
@@ -223,6 +232,7 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
     made.make_device = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
       return maker.make_device(asked, form);
     };
+  if (maker.has_device()) made.open_node_device = [&maker] { return maker.open_node_device(); };
   made.stop = calls.stop;
   made.progress = calls.progress;
   made.company = calls.company;
@@ -291,6 +301,12 @@ std::shared_ptr<const engine::OpeningDevice> RowPlans::device(const DecisionMeth
   std::shared_ptr<const engine::OpeningDevice>& kept = devices_[key_of(method, form)];
   if (kept == nullptr) kept = open();
   return kept;
+}
+
+std::shared_ptr<NodeDevice> RowPlans::node_device(const OpenNodes& open) {
+  const std::scoped_lock lock(mutex_);
+  if (node_device_ == nullptr) node_device_ = open();
+  return node_device_;
 }
 
 Semantics semantics_of(const build::CompileOptions& options, const Property& property) {

@@ -53,11 +53,15 @@ class RowPlans {
   using Open = std::function<std::shared_ptr<const engine::OpeningDevice>()>;
   std::shared_ptr<const engine::OpeningDevice> device(const DecisionMethod& method,
                                                       const NetworkForm& form, const Open& open);
+  // Likewise the device that proposes for nodes of neurons.
+  using OpenNodes = std::function<std::shared_ptr<NodeDevice>()>;
+  std::shared_ptr<NodeDevice> node_device(const OpenNodes& open);
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Lowered>> plans_;
   std::map<std::string, std::shared_ptr<const engine::OpeningDevice>> devices_;
+  std::shared_ptr<NodeDevice> node_device_;
 };
 
 // Functions that decide() calls while it works, and what the decision shares with files and other

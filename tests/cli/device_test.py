@@ -21,7 +21,7 @@ from false_cuda import false_cuda  # noqa: E402
 from c_test import STRICT, functions_model  # noqa: E402
 from harness import BF_AOT, CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
 from schema import Schema  # noqa: E402
-from small_models import image_model, residual_model, write_model  # noqa: E402
+from small_models import dense_model, image_model, residual_model, write_model  # noqa: E402
 
 FAULTS = {"none": "BF3340", "single": "BF3341", "flushes": "BF3341", "divides": "BF3341", "refuses": "BF3342",
           "inexact": "BF3343", "fails": "BF3344"}
@@ -307,6 +307,35 @@ class DeviceErrors(DeviceCase):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(FAULTS[fault], "run", TINY, "--box", box, *on)
+
+    def write_many_neurons(self, threshold):
+        """A network of random layers, and a property that takes a thousand nodes where it holds."""
+        model = write_model(self.work / "neurons.onnx", dense_model([40, 28, 28, 1], seed=7))
+        box = "".join(f"(declare-const X_{i} Real)(assert (>= X_{i} -1))(assert (<= X_{i} 1))\n" for i in range(40))
+        self.write("neurons.vnnlib", f"(declare-const Y_0 Real)\n{box}(assert (>= Y_0 {threshold}))\n")
+        return ["verify", model, "neurons.vnnlib", "--jobs", 1]
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++")
+    def test_verdicts_stand_whatever_a_device_proposes(self):
+        false_cuda(self.folder, self.environment)
+        on = ["--device", "cuda", "--timeout", 60]
+        verified = self.write_many_neurons(9.5)
+        made = self.run_json(*verified, *on, code=0)
+        self.assertEqual(made["verdict"], "verified")
+        self.assertGreater(made["neuron_nodes_on_device"], 100)
+        self.assertLess(made["neuron_nodes_on_device"], made["neuron_nodes"])
+        for fault in ("babbles", "claims"):
+            with self.subTest(fault=fault):
+                self.environment["BF_FALSE_DEVICE"] = fault
+                found = self.run_json(*verified, "--device", "cuda", "--timeout", 10, "--proof", "proof.bfc", code=None)
+                self.assertIn(found["verdict"], ("verified", "timeout"))
+                self.assertGreater(found["neuron_nodes_on_device"], 100)
+                self.assertEqual(found["verdict"] == "verified", (self.work / "proof.bfc").exists())
+                falsified = self.run_json(*self.write_many_neurons(8.5), "--device", "cuda", "--timeout", 4, code=None)
+                self.assertIn(falsified["verdict"], ("falsified", "timeout"))
+                self.write_many_neurons(9.5)
+        self.environment["BF_FALSE_DEVICE"] = "fails_later"
+        self.assert_refused("BF3344", *verified, *on)
 
     def test_no_driver_of_cuda(self):
         box = self.write("box.json", BOX)

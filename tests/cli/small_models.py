@@ -44,6 +44,24 @@ def ints(name, values):
             "".join(f" ints: {v}" for v in values) + " }")
 
 
+def dense_model(widths, seed):
+    """Dense layers of these widths with ReLUs between them; random weights."""
+    rng = random.Random(seed)
+    nodes, initializers = [], []
+    last = "x"
+    for i, (columns, rows) in enumerate(zip(widths, widths[1:])):
+        is_last = i == len(widths) - 2
+        scale = 1.4 / columns ** 0.5
+        initializers += [tensor(f"w{i}", [rows, columns], [f"{rng.gauss(0, scale):.4f}" for _ in range(columns * rows)]),
+                         tensor(f"b{i}", [rows], [f"{rng.gauss(0, 0.2):.4f}" for _ in range(rows)])]
+        nodes.append(node("Gemm", [last, f"w{i}", f"b{i}"], "y" if is_last else f"z{i}", f"dense{i}",
+                          'attribute { name: "transB" type: INT i: 1 }'))
+        last = f"a{i}"
+        if not is_last:
+            nodes.append(node("Relu", [f"z{i}"], last, f"relu{i}"))
+    return model("dense", nodes, initializers, [1, widths[0]], [1, widths[-1]])
+
+
 def image_model():
     """A convolution, maxima, a smooth function, a product and a dense layer."""
     rng = random.Random(11)

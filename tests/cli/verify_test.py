@@ -76,7 +76,7 @@ class Verify(PropertyCase):
         found = self.run_json("verify", TINY, VIOLATED, code=3)
         self.assertEqual(list(found), ["model", "property", "semantics", "verdict", "methods", "cases",
                                        "verified_cases", "boxes", "points", "branch_seconds", "neuron_nodes",
-                                       "neuron_seconds",
+                                       "neuron_seconds", "neuron_nodes_on_device",
                                        "difference_boxes", "difference_seconds",
                                        "decide_seconds", "counterexample", "unknown", "seconds",
                                        "compile_seconds"])

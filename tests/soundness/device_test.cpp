@@ -122,6 +122,7 @@ std::vector<Outcome> by_threads(const Lowered& lowered, const char* sanitizers,
       fmt::format("-DWORDS_OUTPUTS={}", plan.output_count),
       fmt::format("-DWORDS_ARENA={}", emit::device_arena_bytes(plan)),
       "-I.",
+      "-I" BF_SOURCE_DIR,
       BF_SOURCE_DIR "/tests/soundness/opencl_threads.cpp",
       "-o",
       "net"};

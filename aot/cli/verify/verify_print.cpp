@@ -205,6 +205,7 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::stri
   json["branch_seconds"] = boxes.seconds;
   json["neuron_nodes"] = neurons.nodes;
   json["neuron_seconds"] = neurons.seconds;
+  json["neuron_nodes_on_device"] = neurons.on_device;
   json["difference_boxes"] = differences.nodes;
   json["difference_seconds"] = differences.seconds;
   json["decide_seconds"] = outcome.decide_seconds;
@@ -254,7 +255,10 @@ void print_plain(const decide::Outcome& outcome) {
                engine::duration(boxes.seconds));
   const decide::SearchTotals& neurons = outcome.totals(DecisionPhase::kNeurons);
   if (neurons.nodes > 0)
-    fmt::print("neurons  {} nodes in {}\n", neurons.nodes, engine::duration(neurons.seconds));
+    fmt::print("neurons  {} nodes in {}{}\n", neurons.nodes, engine::duration(neurons.seconds),
+               neurons.on_device > 0
+                   ? fmt::format(", choices of {} by the device", neurons.on_device)
+                   : "");
   if (outcome.why) print_why(*outcome.why);
   fmt::print("time     {}, of which {} compile\n", engine::duration(outcome.seconds),
              engine::duration(outcome.make_seconds));

@@ -197,13 +197,21 @@ LaneProof::Sum LaneProof::prove_sum() {
   return sum;
 }
 
-std::array<bool, kLanes> LaneProof::prove() {
-  const Sum sum = prove_sum();
-  std::array<bool, kLanes> proven;
+std::array<bool, kLanes> LaneProof::proven(const Sum& sum) {
+  std::array<bool, kLanes> made;
   // False for NaN.
   for (std::size_t p = 0; p < kLanes; ++p)
-    proven[p] = sum.says[p] && sum.bound[p] >= sum.paid[p] && std::isfinite(sum.bound[p]);
-  return proven;
+    made[p] = sum.says[p] && sum.bound[p] >= sum.paid[p] && std::isfinite(sum.bound[p]);
+  return made;
+}
+
+std::array<bool, kLanes> LaneProof::prove() {
+  return proven(prove_sum());
+}
+
+LaneProof::Proven LaneProof::prove_planes() {
+  const Sum sum = prove_sum();
+  return {proven(sum), lowered(sum.constant, sum)};
 }
 
 // Returns each lane's number less all that the pass may have lost; -inf where nothing is said.

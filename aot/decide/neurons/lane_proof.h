@@ -21,7 +21,13 @@ class LaneProof {
   // Returns for each lane what added to the inputs' coefficients gives a plane that is proven to be
   // at most what the lane bounds, on all of the box; NaN or -inf where nothing is proven.
   std::array<double, kLanes> plane_constants();
-  // After plane_constants().
+  // Does prove() and plane_constants() in one pass.
+  struct Proven {
+    std::array<bool, kLanes> nodes;
+    std::array<double, kLanes> constants;
+  };
+  Proven prove_planes();
+  // After plane_constants() or prove_planes().
   double plane_coefficient(std::size_t input, std::size_t lane) const {
     return over_input_[at_lanes(input) + lane];
   }
@@ -39,6 +45,7 @@ class LaneProof {
   void prove_corner(Sum& sum) const;
   void prove_ball(Sum& sum) const;
   Sum prove_sum();
+  static std::array<bool, kLanes> proven(const Sum& sum);
   static std::array<double, kLanes> lowered(const std::array<double, kLanes>& numbers,
                                             const Sum& sum);
   std::vector<double>& coefficients(int layer) {

@@ -10,9 +10,7 @@ namespace {
 
 using Phase = BoxNetwork::Phase;
 
-// Rates of steps, see Ascent.
-constexpr float kRate = 0.1F, kDecay = 0.97F;
-// Of rows, which begin near their best choices and have few steps.
+// Rates of steps of rows, which begin near their best choices and have few steps.
 constexpr float kRowRate = 0.05F, kRowDecay = 0.7F;
 
 void fill_lanes(float value, float* to) {

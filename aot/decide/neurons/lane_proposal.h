@@ -24,6 +24,9 @@ class LaneProposal {
  public:
   using Lane = std::array<float, kLanes>;
 
+  // Rates of steps, see Ascent.
+  static constexpr float kRate = 0.1F, kDecay = 0.97F;
+
   explicit LaneProposal(LaneNodes& nodes);
 
   // Bounds of all lanes.

@@ -10,21 +10,16 @@
 #include "aot/decide/neurons/programs/term_program.h"
 
 namespace bf_aot::decide {
-namespace {
-
-// Steps beyond the usual ones after which progress is judged: whether it would reach 0 in the steps
-// that are left.
-constexpr int kMoreSteps = 20;
-
-}  // namespace
 
 NodeSplitter::NodeSplitter(const BoxNetwork& network, std::vector<ClauseTerm> terms,
-                           const SplitSettings& settings, std::size_t workers, NeuronPlanes* planes)
+                           const SplitSettings& settings, std::size_t workers, NeuronPlanes* planes,
+                           std::unique_ptr<DeviceNodes> device)
     : network_(network),
       terms_(std::move(terms)),
       settings_(settings),
       workers_(workers),
       planes_(planes),
+      device_(std::move(device)),
       lanes_(network_, terms_),
       root_(make_root()) {
   find_clauses();
@@ -172,10 +167,10 @@ void NodeSplitter::load_all(std::span<const SplitNode> nodes) {
 // Bounds the nodes that are not done. Each takes as many steps as it needs alone, whatever others
 // need. Nodes that are proven are closed; choices and bounds are stored in the nodes.
 void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
-                          std::vector<SplitResult>& results) {
+                          std::span<SplitResult> results) {
   load_all(nodes);
   std::vector<bool> claimed(nodes.size());
-  std::vector<float> reached(nodes.size());  // before the last kMoreSteps
+  std::vector<float> reached(nodes.size());  // before the last more_steps
   const auto end = [&](std::size_t p) {
     done[p] = true;
     lanes_.nodes.frozen[p] = true;
@@ -195,12 +190,13 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
         end(p);
         continue;
       }
-      if (step < steps || (step - steps) % kMoreSteps != 0) continue;
+      if (step < steps || (step - steps) % settings_.more_steps != 0) continue;
       if (!measured) lanes_.proposal.measure_gaps();
       measured = true;
       const auto left = static_cast<float>(settings_.most_steps - step);
-      const float expected =
-          step == steps ? -bounds[p] : (bounds[p] - reached[p]) * left / kMoreSteps;
+      const float expected = step == steps ? -bounds[p]
+                                           : (bounds[p] - reached[p]) * left /
+                                                 static_cast<float>(settings_.more_steps);
       if (expected < -bounds[p] || left <= 0 || !lacks_choices(nodes[p], p)) end(p);
       reached[p] = bounds[p];
     }
@@ -223,8 +219,7 @@ bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const 
   float lost = 0;
   for (std::size_t open = 0; open < network_.open(); ++open)
     lost += lanes_.proposal.gain(open, lane);
-  constexpr float kLittleMore = 1.5F;
-  return lost < -kLittleMore * node.bound;
+  return lost < -settings_.little_more * node.bound;
 }
 
 // Returns whether tighter ranges are expected to save more than they cost. A split is expected to
@@ -274,7 +269,7 @@ bool NodeSplitter::tighten(SplitNode& node) {
 
 // Tightens ranges of neurons in the nodes for which that is expected to pay, and bounds these
 // again.
-void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+void NodeSplitter::tighten(std::span<SplitNode> nodes, std::span<SplitResult> results) {
   std::vector<bool> done(nodes.size(), true);
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
@@ -291,21 +286,24 @@ void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>&
     if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
 }
 
-// The open neurons of a lane by which the bound loses most. Requires measure_gaps().
-std::vector<std::uint32_t> NodeSplitter::clipped_neurons(std::size_t lane) const {
+// The open neurons by which a bound loses most, of those by which it loses.
+std::vector<std::uint32_t> NodeSplitter::clipped_neurons(
+    const std::function<float(std::size_t open)>& gain_of) const {
   std::vector<std::uint32_t> chosen;
-  for (std::size_t open = 0; open < network_.open(); ++open)
-    if (lanes_.proposal.gain(open, lane) > 0) chosen.push_back(static_cast<std::uint32_t>(open));
-  std::ranges::stable_sort(chosen, [&](std::uint32_t a, std::uint32_t b) {
-    return lanes_.proposal.gain(a, lane) > lanes_.proposal.gain(b, lane);
-  });
+  std::vector<float> gains;
+  for (std::size_t open = 0; open < network_.open(); ++open) {
+    gains.push_back(gain_of(open));
+    if (gains.back() > 0) chosen.push_back(static_cast<std::uint32_t>(open));
+  }
+  std::ranges::stable_sort(chosen,
+                           [&](std::uint32_t a, std::uint32_t b) { return gains[a] > gains[b]; });
   chosen.resize(std::min(chosen.size(), settings_.clipped));
   return chosen;
 }
 
 // Narrows ranges of neurons by the planes of the nodes' clauses, and closes those that are proven
 // with them. A node whose bound is near 0 has violations in a small part of the box alone.
-void NodeSplitter::clip(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+void NodeSplitter::clip(std::span<SplitNode> nodes, std::span<SplitResult> results) {
   const auto is_closed = [](const SplitResult& each) { return each.closed; };
   if (planes_ == nullptr || std::ranges::all_of(results, is_closed)) return;
   load_all(nodes);
@@ -316,7 +314,7 @@ void NodeSplitter::clip(std::span<SplitNode> nodes, std::vector<SplitResult>& re
   std::vector<ProvenPlane> planes(nodes.size());
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     if (results[p].closed) continue;
-    neurons[p] = clipped_neurons(p);
+    neurons[p] = clipped_neurons([&](std::size_t open) { return lanes_.proposal.gain(open, p); });
     planes[p] = proven_plane(network_, lanes_.proof, p, constants[p]);
   }
   for (std::size_t p = 0; p < nodes.size(); ++p) {
@@ -339,7 +337,7 @@ void NodeSplitter::learn(const SplitNode& node, SplitResult& result) {
 }
 
 // Expands nodes whose ranges are propagated. Each is split by the neuron that Propagation chooses.
-void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::span<SplitResult> results) {
   std::vector<std::optional<Propagation::Choice>> choices(nodes.size());
   std::vector<bool> closed(nodes.size());
   for (std::size_t p = 0; p < nodes.size(); ++p) {
@@ -371,12 +369,28 @@ void NodeSplitter::expand_clauses(std::span<SplitNode> nodes, std::vector<SplitR
   }
 }
 
+std::size_t NodeSplitter::together() const {
+  return device_ != nullptr && !propagation_ ? device_->together() : kLanes;
+}
+
 void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   results.assign(nodes.size(), {});
-  if (propagation_) {
-    expand_clauses(nodes, results);
+  if (goes_to_device(nodes.size())) {
+    expand_on_device(nodes, results);
     return;
   }
+  const std::span all(results);
+  for (std::size_t first = 0; first < nodes.size(); first += kLanes) {
+    const std::size_t count = std::min(kLanes, nodes.size() - first);
+    if (propagation_)
+      expand_clauses(nodes.subspan(first, count), all.subspan(first, count));
+    else
+      expand_lanes(nodes.subspan(first, count), all.subspan(first, count));
+  }
+}
+
+// Expands at most kLanes nodes.
+void NodeSplitter::expand_lanes(std::span<SplitNode> nodes, std::span<SplitResult> results) {
   std::vector<float> before;
   for (const SplitNode& node : nodes) before.push_back(node.bound);
   ascend(nodes, std::vector<bool>(nodes.size()), results);

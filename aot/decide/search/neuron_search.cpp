@@ -17,6 +17,8 @@
 namespace bf_aot::decide {
 namespace {
 
+// Nodes after which a device is opened, whose compiler takes about a second.
+constexpr std::uint64_t kBeforeDevice = 512;
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // for the products of a network
 
 NodeShape shape_of(const BoxNetwork& network, std::size_t terms) {
@@ -52,22 +54,14 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   // workers: that may share what one node takes.
   Worker(const NeuronSearch& search, std::size_t workers) : search_(search), workers_(workers) {}
 
-  std::size_t lanes() const override { return kLanes; }
+  std::size_t lanes() const override {
+    return splitter_ != nullptr ? splitter_->together() : kLanes;
+  }
 
   void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
     const std::uint32_t root = nodes.front().root;
-    if (network_ != search_.network_ || root_ != root) {
-      splitter_.reset();
-      network_ = search_.network_;
-      planes_ = search_.planes_;
-      root_ = root;
-      splitter_ =
-          std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root),
-                                         SplitSettings(), workers_, planes_.get());
-      splitter_->pause = [this] {
-        if (!goes_on()) throw tree::Abandoned();
-      };
-    }
+    const bool opens = ask_device();
+    if (network_ != search_.network_ || root_ != root || opens) make_splitter(root);
     nodes_.clear();
     for (const tree::Node& node : nodes)
       nodes_.push_back(node.state.empty()
@@ -75,6 +69,8 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
                            : read_node(node, shape_of(*network_, splitter_->terms().size())));
     splitter_->expand(nodes_, results_);
     (splitter_->propagates() ? search_.of_clauses_ : search_.of_gains_) += nodes.size();
+    search_.on_device_ += splitter_->device_nodes() - on_device_;
+    on_device_ = splitter_->device_nodes();
     out.assign(nodes.size(), {});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       SplitResult& result = results_[i];
@@ -95,24 +91,51 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   std::uint64_t points() const override { return points_; }
 
  private:
+  // Whether there is a device from now on.
+  bool ask_device() {
+    if (device_ != nullptr || search_.flat_ == nullptr || search_.of_gains_ < kBeforeDevice)
+      return false;
+    device_ = search_.device();
+    return device_ != nullptr;
+  }
+
+  void make_splitter(std::uint32_t root) {
+    splitter_.reset();
+    network_ = search_.network_;
+    planes_ = search_.planes_;
+    root_ = root;
+    on_device_ = 0;
+    const bool fits =
+        device_ != nullptr && search_.flat_ != nullptr && device_->fits(*search_.flat_);
+    splitter_ = std::make_unique<NodeSplitter>(
+        *network_, terms_of(search_.cases().tables(), root), SplitSettings(), workers_,
+        planes_.get(), fits ? std::make_unique<DeviceNodes>(*device_, search_.flat_) : nullptr);
+    splitter_->pause = [this] {
+      if (!goes_on()) throw tree::Abandoned();
+    };
+  }
+
   const NeuronSearch& search_;
   const std::size_t workers_;
   std::shared_ptr<const BoxNetwork> network_;
   std::shared_ptr<NeuronPlanes> planes_;
   std::uint32_t root_ = 0;
+  NodeDevice* device_ = nullptr;  // of the search
   std::unique_ptr<NodeSplitter> splitter_;
+  std::uint64_t on_device_ = 0;  // nodes of `splitter_`
   std::vector<SplitNode> nodes_;
   std::vector<SplitResult> results_;
   std::uint64_t points_ = 0;
 };
 
 NeuronSearch::NeuronSearch(const DecisionVerifier& verifier, const Cases& cases,
-                           std::size_t threads)
+                           std::size_t threads, OpenNodeDevice open_device)
     : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
       verifier_(verifier),
       plan_(*verifier.plan),
       planned_(std::make_unique<SplitNetworkPlan>(split_network_of(plan_))),
-      network_case_(cases.count()) {
+      network_case_(cases.count()),
+      open_device_(std::move(open_device)) {
   verify_split_network(plan_, *planned_);
 }
 
@@ -134,6 +157,14 @@ std::vector<engine::Ranges> NeuronSearch::ranges_on(std::size_t index,
   return verifier_.host->spec_ranges(box).ranges;
 }
 
+// Null while another thread opens it, whose compiler takes a second or more.
+NodeDevice* NeuronSearch::device() const {
+  const std::unique_lock lock(opening_, std::try_to_lock);
+  if (!lock.owns_lock()) return nullptr;
+  if (device_ == nullptr) device_ = open_device_();
+  return device_.get();
+}
+
 // The network of the clause's case.
 bool NeuronSearch::prepare(std::uint32_t root) {
   const std::size_t index = case_of(root);
@@ -146,8 +177,18 @@ bool NeuronSearch::prepare(std::uint32_t root) {
   planes_ = network_ != nullptr && NeuronPlanes::covers(*network_)
                 ? std::make_shared<NeuronPlanes>(*network_)
                 : nullptr;
+  flat_ = nullptr;
+  if (network_ != nullptr && open_device_)
+    if (auto flat = flat_network(*network_))
+      flat_ = std::make_shared<const FlatNetwork>(*std::move(flat));
   network_case_ = index;
   return network_ != nullptr;
+}
+
+SearchTotals NeuronSearch::totals() const {
+  SearchTotals made = SplitSearch::totals();
+  made.on_device = on_device_;
+  return made;
 }
 
 std::optional<SplitRule> NeuronSearch::rule() const {

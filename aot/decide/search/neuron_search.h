@@ -3,8 +3,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "aot/decide/neurons/split_node.h"
 #include "aot/decide/property/cases.h"
@@ -16,6 +20,11 @@ namespace bf_aot::decide {
 
 class BoxNetwork;
 class NeuronPlanes;
+class NodeDevice;
+struct FlatNetwork;
+
+// Opens a device that proposes for nodes; null: there is none.
+using OpenNodeDevice = std::function<std::shared_ptr<NodeDevice>()>;
 
 // The conditions that every violation of a clause of the tables satisfies.
 std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clause);
@@ -25,11 +34,13 @@ std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clau
 class NeuronSearch final : public SplitSearch {
  public:
   // The neurons of the verifier's plan can be split; where they lie is what it has left, or asked
-  // of it. Both must outlive this.
-  NeuronSearch(const DecisionVerifier& verifier, const Cases& cases, std::size_t threads);
+  // of it. Both must outlive this. open_device: called when there are many nodes to bound.
+  NeuronSearch(const DecisionVerifier& verifier, const Cases& cases, std::size_t threads,
+               OpenNodeDevice open_device = nullptr);
   ~NeuronSearch() override;
 
   DecisionPhase phase() const override { return DecisionPhase::kNeurons; }
+  SearchTotals totals() const override;
   std::optional<SplitRule> rule() const override;
   std::optional<HeldOut> held_out(double seconds) override;
   // Makes the networks of all cases, since nodes number the neurons that are open on their case's
@@ -44,6 +55,7 @@ class NeuronSearch final : public SplitSearch {
   std::size_t case_of(std::uint32_t root) const override;
   bool prepare(std::uint32_t root) override;
 
+  NodeDevice* device() const;
   std::vector<engine::Ranges> ranges_on(std::size_t index, const input::FloatBox& box) const;
 
   const DecisionVerifier& verifier_;
@@ -54,6 +66,11 @@ class NeuronSearch final : public SplitSearch {
   std::shared_ptr<const BoxNetwork> network_;
   std::shared_ptr<NeuronPlanes> planes_;  // of `network_`; null: its neurons are not clipped
   mutable std::atomic<std::uint64_t> of_clauses_ = 0, of_gains_ = 0;  // nodes, by their rule
+  mutable std::atomic<std::uint64_t> on_device_ = 0;                  // of all
+  const OpenNodeDevice open_device_;
+  mutable std::mutex opening_;  // of device_
+  mutable std::shared_ptr<NodeDevice> device_;
+  std::shared_ptr<const FlatNetwork> flat_;  // `network_`; null: devices do not bound its nodes
 };
 
 }  // namespace bf_aot::decide

@@ -41,6 +41,7 @@ struct SearchTotals {
   std::uint64_t points = 0;  // that were tried
   std::uint64_t leaves = 0;  // that are not closed, and cannot be split
   double seconds = 0;
+  std::uint64_t on_device = 0;  // nodes whose choices and splits a device proposed
 };
 
 // An element of a layer of the plan.

@@ -2,11 +2,13 @@
  * by g++, and a group has one item, so that what hosts do is run without a GPU. It is both
  * libraries, libcuda.so.1 and libnvrtc.so.13. BF_FALSE_DEVICE makes it faulty: "none" has no
  * device, "refuses" refuses every program, "inexact" returns zeros for the probe, "fails" runs no
- * entry point. BF_FALSE_FOLDER: where it compiles. BF_FALSE_COPIES: a file for the bytes of each
- * copy to the device. */
+ * entry point, "babbles" and "claims" write any bits, or bounds far above 0, for nodes of neurons,
+ * "fails_later" runs no entry point for them. BF_FALSE_FOLDER: where it compiles. BF_FALSE_COPIES:
+ * a file for the bytes of each copy to the device. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +201,18 @@ int cuMemcpyDtoHAsync_v2(void* to, Pointer from, size_t bytes, void* stream) {
   return 0;
 }
 
+/* Fills an array with what the fault says. */
+static void babble(void* array) {
+  const size_t count = malloc_usable_size(array) / sizeof(float);
+  const float claim = 1e6F;
+  size_t i;
+  for (i = 0; i < count; ++i) {
+    const int32_t bits = (int32_t)(((uint32_t)random() << 1) ^ (uint32_t)random());
+    memcpy((float*)array + i, is("claims") ? (const void*)&claim : (const void*)&bits,
+           sizeof(float));
+  }
+}
+
 int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigned items,
                    unsigned items_y, unsigned items_z, unsigned shared, void* stream,
                    void** arguments, void** more) {
@@ -216,6 +230,15 @@ int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigne
                                                                                    : 7;
   if (count == 7 && is("fails")) return 719;
   for (i = 0; i < count; ++i) memcpy(&p[i], arguments[i], sizeof p[i]);
+  if (strcmp(f->name, "bf_ascend_nodes") == 0 || strcmp(f->name, "bf_look_ahead") == 0) {
+    if (is("fails_later")) return 719;
+    if (is("babbles") || is("claims")) {
+      babble(p[2]);
+      babble(p[5]);
+      babble(p[6]);
+      return 0;
+    }
+  }
   for (group = 0; group < groups; ++group) {
     f->at(group);
     if (count == 3) {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "aot/decide/neurons/lane_nodes.h"
+
+namespace bf_aot::decide {
+
+// The steps of nodes' ascents, see NodeSplitter::ascend().
+struct AscentSteps {
+  int steps = 0, more_steps = 0, most_steps = 0;
+  float little_more = 0;
+};
+
+// A network on a box as devices read it, see bf/c/nodes/network.h.
+struct FlatNetwork {
+  std::vector<std::byte> bytes;
+  // Numbers of float32 of a group of kLanes nodes on the device.
+  std::size_t ranges = 0, gains = 0;
+  std::size_t inputs = 0, neurons = 0, widest = 0, open = 0;
+
+  std::size_t choices(std::size_t terms) const { return at_lanes(open + terms); }
+  std::size_t arena(std::size_t items) const;
+};
+
+// None where devices do not bound its nodes, as there are functions, products, a ball, or more
+// numbers than their integers count.
+std::optional<FlatNetwork> flat_network(const BoxNetwork& network);
+
+// The nodes' clause as devices read it.
+std::vector<std::byte> flat_clause(const LaneNodes& nodes, const AscentSteps& steps);
+
+}  // namespace bf_aot::decide

@@ -1,0 +1,73 @@
+#include "aot/decide/neurons/device/kernel_device.h"
+
+#include <algorithm>
+
+#include "aot/system/progress.h"
+
+namespace bf_aot::decide {
+namespace {
+
+constexpr std::size_t kItems = 128;  // of a group, on devices that are not processors
+constexpr std::size_t kLeastGroups = 4, kMostGroups = 256;
+constexpr std::size_t kShare = 4;  // arrays take one in so many of the bytes that are free
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of nodes here, for a thread
+constexpr double kShort = 0.05, kLong = 0.2;               // seconds of a call
+
+const char* name_of(NodeDevice::Entry entry) {
+  switch (entry) {
+    case NodeDevice::Entry::kAscend:
+      return "bf_ascend_nodes";
+    case NodeDevice::Entry::kLookAhead:
+      return "bf_look_ahead";
+  }
+  return "";
+}
+
+}  // namespace
+
+KernelDevice::KernelDevice(const build::DeviceName& name)
+    : kernels_(name, "bf/c/nodes/lanes.h", kItems, kLanes), free_bytes_(kernels_.free_bytes()) {}
+
+std::size_t KernelDevice::most_groups(const FlatNetwork& network) const {
+  const std::size_t there = sizeof(float) * network.arena(kernels_.items());
+  const std::size_t here = sizeof(float) * (network.choices(1) + network.ranges + network.gains);
+  return std::min({free_bytes_ / kShare / there, kMostBytes / here, kMostGroups});
+}
+
+bool KernelDevice::fits(const FlatNetwork& network) const {
+  return network.bytes.size() <= free_bytes_ / kShare && most_groups(network) >= kLeastGroups;
+}
+
+std::size_t KernelDevice::together(const FlatNetwork& network) const {
+  return kLanes * std::min<std::size_t>(groups_, most_groups(network));
+}
+
+void KernelDevice::call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
+                        std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes) {
+  const std::scoped_lock lock(mutex_);
+  const system::Stopwatch stopwatch;
+  if (network_ != network) {
+    network_ = nullptr;
+    kernels_.write(arrays_.network, network->bytes);
+    network_ = network;
+  }
+  kernels_.write(arrays_.clause, clause);
+  kernels_.write(arrays_.choices, std::as_bytes(std::span(nodes.choices)));
+  kernels_.write(arrays_.ranges, std::as_bytes(std::span(nodes.ranges)));
+  kernels_.reserve(arrays_.arenas, groups * sizeof(float) * network->arena(kernels_.items()));
+  kernels_.reserve(arrays_.made, nodes.made.size() * sizeof(float));
+  kernels_.reserve(arrays_.gains, nodes.gains.size() * sizeof(float));
+  kernels_.call(name_of(entry), groups,
+                {&arrays_.network, &arrays_.clause, &arrays_.choices, &arrays_.ranges,
+                 &arrays_.arenas, &arrays_.made, &arrays_.gains});
+  kernels_.read(arrays_.made, std::as_writable_bytes(std::span(nodes.made)));
+  if (entry == Entry::kAscend) {
+    kernels_.read(arrays_.choices, std::as_writable_bytes(std::span(nodes.choices)));
+    kernels_.read(arrays_.gains, std::as_writable_bytes(std::span(nodes.gains)));
+  }
+  const double seconds = stopwatch.seconds();
+  if (seconds < kShort && groups >= groups_) groups_ = std::min(2 * groups, kMostGroups);
+  if (seconds > kLong) groups_ = std::max(groups / 2, kLeastGroups);
+}
+
+}  // namespace bf_aot::decide

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "aot/decide/neurons/device/node_device.h"
+#include "aot/engine/device/kernels.h"
+
+namespace bf_aot::decide {
+
+// A device of this machine. Threads take turns.
+class KernelDevice final : public NodeDevice {
+ public:
+  // Throws: as engine::Device.
+  explicit KernelDevice(const build::DeviceName& name);
+
+  bool fits(const FlatNetwork& network) const override;
+  // Returns as many as take about a tenth of a second, by the time of those before, so that a
+  // search ends when it is told to.
+  std::size_t together(const FlatNetwork& network) const override;
+  // The network is kept there until another one is asked for.
+  void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
+            std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes) override;
+
+ private:
+  struct Arrays {
+    engine::DeviceKernels::Array network, clause, choices, ranges, arenas, made, gains;
+  };
+
+  std::size_t most_groups(const FlatNetwork& network) const;
+
+  std::mutex mutex_;
+  engine::DeviceKernels kernels_;
+  Arrays arrays_;  // destroyed before the device
+  std::shared_ptr<const FlatNetwork> network_;
+  const std::size_t free_bytes_;
+  std::atomic<std::size_t> groups_ = 16;  // that go together
+};
+
+}  // namespace bf_aot::decide
