@@ -16,12 +16,12 @@ constexpr std::string_view kInFloatFunctions = "bf/c/float_functions.h";
 constexpr std::string_view kInFunctions = "bf/c/functions.h";
 constexpr std::string_view kInIntervals = "bf/c/intervals.h";
 constexpr std::string_view kInLogSoftmax = "bf/c/log_softmax.h";
-constexpr std::string_view kInMixedPlanes = "bf/c/mixed_planes.h";
-constexpr std::string_view kInMixtures = "bf/c/mixtures.h";
+constexpr std::string_view kInMixedPlanes = "bf/c/choices/mixed_planes.h";
+constexpr std::string_view kInMixtures = "bf/c/choices/mixtures.h";
 constexpr std::string_view kInPlanes = "bf/c/planes.h";
 constexpr std::string_view kInRelax = "bf/c/relax.h";
 constexpr std::string_view kInRowWindows = "bf/c/row_windows.h";
-constexpr std::string_view kInSlopes = "bf/c/slopes.h";
+constexpr std::string_view kInSlopes = "bf/c/choices/slopes.h";
 constexpr std::string_view kInTerms = "bf/c/terms.h";
 
 constexpr Dealt kDealt = Dealt::kEach;
