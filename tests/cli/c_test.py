@@ -141,7 +141,8 @@ class InC(Case):
         self.assertEqual(made.returncode, 0, f"{command}\n{made.stderr[:4000]}")
 
     def built(self, source, compiler, *flags):
-        library = self.work / f"{source.replace('.', '_')}_{compiler}.so"
+        self.libraries = getattr(self, "libraries", 0) + 1  # dlopen() takes a name that it knows for the same library
+        library = self.work / f"{source.replace('.', '_')}_{compiler}_{self.libraries}.so"
         self.compile(compiler, *PLAIN, *flags, f"-I{SOURCE / 'runtime'}", source, "-o", library)
         return Library(library, (self.work / source).with_suffix(".json"))
 
