@@ -185,13 +185,14 @@ static inline int bf_cu_find_fit(bf_cu_device* d, const bf_device_program* what,
   return 1;
 }
 
-/* The items that a group should have on a device: `many`, as far as it has so many. */
+/* The items that a group should have on a device: `many`, as far as it has so many, and where there
+ * is no such device, which opening it says. */
 static inline size_t bf_cu_items(size_t index, size_t many) {
   bf_cu_device d;
   bf_device_program none;
   int most;
   memset(&none, 0, sizeof none);
-  if (!bf_cu_find_fit(&d, &none, index)) return 1;
+  if (!bf_cu_find_fit(&d, &none, index)) return many;
   most = bf_cu_attribute(&d, BF_CU_MOST_THREADS);
   return most > 0 && (size_t)most < many ? (size_t)most : many;
 }

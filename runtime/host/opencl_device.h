@@ -182,11 +182,11 @@ static inline bf_cl_bits bf_opencl_number(const bf_opencl_device* d, bf_cl_uint 
 }
 
 /* The items that a group should have on a device: one on a processor, whose compiler makes vectors
- * of a row's neighbours; else `many`. One where there is no such device, which opening it says. */
+ * of a row's neighbours; else `many`, also where there is no such device, which opening it says. */
 static inline size_t bf_opencl_items(size_t index, size_t many) {
   bf_opencl_device d;
   memset(&d, 0, sizeof d);
-  if (!bf_opencl_load(&d) || !bf_opencl_find(&d, index)) return 1;
+  if (!bf_opencl_load(&d) || !bf_opencl_find(&d, index)) return many;
   return (bf_opencl_number(&d, BF_CL_DEVICE_TYPE, 8) & BF_CL_DEVICE_TYPE_CPU) != 0 ? 1 : many;
 }
 

@@ -101,6 +101,9 @@ class DeviceCase(Case):
         self.assertEqual(made["batches"][2]["bytes"], 1024 * made["box_bytes"])
         return made
 
+    def h200(self):
+        return self.run_json("inspect", TINY, "--device", "cuda", "--peaks", "h200")["peaks"]
+
     def assert_limits(self, made):
         """More boxes take no less time at the peaks, and the tasks' times are all of it."""
         times = [batch["limit_seconds"] for batch in made["batches"]]
@@ -343,6 +346,9 @@ class DeviceErrors(DeviceCase):
         (self.folder / "empty" / "libcuda.so.1").write_text("none")
         self.environment["LD_LIBRARY_PATH"] = str(self.folder / "empty")
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "cuda", says=["libcuda.so.1"])
+        self.assertEqual(self.figures("cuda")["items"], 64)
+        self.assert_refused("BF3340", "bench", TINY, "--box", box, "--device", "cuda", "--peaks",
+                            self.write("p.json", {**self.h200(), "items": 32}))
 
     def test_peaks_of_a_device_that_is_not_here(self):
         made = self.figures("cuda", "--peaks", "h200", "--method", "crown")
@@ -370,6 +376,7 @@ class DeviceErrors(DeviceCase):
         made = self.figures("opencl")
         self.assertIn("cannot be loaded", made["no_peaks"])
         self.assertNotIn("peaks", made)
+        self.assertEqual(made["items"], 64)  # as of a device that is no processor
         self.assertIn("peaks are not known", self.run_tool("inspect", TINY, "--device", "opencl")[0])
 
 

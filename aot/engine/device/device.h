@@ -13,8 +13,8 @@
 
 namespace bf_aot::engine {
 
-// The items that a group should have on a device: one on a processor. One where there is no such
-// device, which opening it says.
+// The items that a group should have on a device: one on a processor. build::kDeviceItems where
+// there is no such device, which opening it says.
 int device_items(const build::DeviceName& name);
 
 // The options of plans for the device that the options name. With planner.decide, rows of the
