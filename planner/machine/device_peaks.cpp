@@ -17,10 +17,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// What figures stay finite with, and no device is beyond: of a rate a second, and of bytes.
+constexpr double kLeastRate = 1e3, kMostRate = 1e21, kMostBytes = 1e18;
+
+double read_number(const ProfileReader& reader, std::string_view key, double least, double most) {
+  const double number = reader.number(key, true);
+  if (number < least || number > most)
+    reader.bad(fmt::format("'{}' must be {} to {}", key, least, most));
+  return number;
+}
+
 DeviceRate read_rate(const ProfileReader& reader, std::string_view key) {
   const ProfileReader rate = reader.object(key);
   rate.allow({"group", "all"});
-  const DeviceRate made = {rate.number("group", true), rate.number("all", true)};
+  const auto read = [&](const char* of) { return read_number(rate, of, kLeastRate, kMostRate); };
+  const DeviceRate made = {read("group"), read("all")};
   if (made.all < made.group) rate.bad("all groups together must reach what one does");
   return made;
 }
@@ -113,9 +124,10 @@ DevicePeaks parse_peaks(const std::string& text, const std::string& where) {
   for (std::size_t i = 0; i < count; ++i) {
     const ProfileReader memory = reader.item("memories", i);
     memory.allow({"bytes", "count", "bytes_per_second"});
-    peaks.memories.push_back({memory.bytes_or_none(i + 1 == count),
-                              read_count(memory, "count", 1 << 20),
-                              read_rate(memory, "bytes_per_second")});
+    const double bytes = memory.bytes_or_none(i + 1 == count);
+    if (std::isfinite(bytes)) (void)read_number(memory, "bytes", 1, kMostBytes);
+    peaks.memories.push_back(
+        {bytes, read_count(memory, "count", 1 << 20), read_rate(memory, "bytes_per_second")});
   }
   return peaks;
 }
