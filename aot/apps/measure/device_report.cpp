@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/apps/measure/device_measure.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::apps {
 namespace {
@@ -18,7 +19,7 @@ std::string peaks_text(const DevicePeaks& peaks) {
       fmt::format("peaks of all groups (one): {} GFLOP/s in float32, {} in float64; reads",
                   rate(peaks.float32), rate(peaks.float64));
   for (const DeviceMemory& memory : peaks.memories) text += " " + rate(memory.bytes_per_second);
-  return text + " GB/s, nearest memory first\n  " + peaks.source + "\n";
+  return text + " GB/s, nearest memory first\n  " + printable(peaks.source) + "\n";
 }
 
 std::string measured_text(const DeviceBatch& batch) {
