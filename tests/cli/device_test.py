@@ -177,9 +177,11 @@ class Device(DeviceCase):
         for batch in made["device"]["batches"][:2]:
             self.assertEqual(batch["roofline"], batch["limit_seconds"] / batch["seconds"])
             self.assertGreater(batch["boxes_per_second"], 0)
-        text = self.run_tool(*asked, "--peaks", "h200")[0]
-        for words in ("of peaks", "measured/s", "NVIDIA's data sheet", "bound by"):
+        peaks = {**json.loads((self.work / "peaks.json").read_text()), "source": "by\x1b[31mhand\n"}
+        text = self.run_tool(*asked, "--peaks", self.write("named.json", peaks))[0]
+        for words in ("of peaks", "measured/s", "\n  by_[31mhand_\n", "bound by"):
             self.assertIn(words, text)
+        self.assert_refused("BF3346", *asked, "--peaks", "h200", says=["groups of 64 items", "have 1"])
 
     def test_the_report_has_a_part_about_the_device(self):
         self.run_tool("inspect", TINY, "--device", "opencl", "--sample-box", self.write("box.json", BOX), "--report",
@@ -363,8 +365,12 @@ class DeviceErrors(DeviceCase):
         self.assert_refused("BF2132", "inspect", TINY, "--device", "cuda", "--peaks", self.write("p.json", {"name": 1}))
         self.run_tool("inspect", TINY, "--peaks", "h200", code=2)
         box = self.write("box.json", BOX)
-        for option in (["--compare", "reference"], ["--peer", "true"], ["--out", "folder"]):
+        for option in (["--compare", "reference"], ["--peer", "true"], ["--out", "folder"], ["--warm-up", 3],
+                       ["--repeats", 3], ["--no-kernels"], ["--lowering", "vector"], ["--cxx", "g++"]):
             self.assert_refused("BF3345", "bench", TINY, "--box", box, "--device", "opencl", *option, says=[option[0]])
+        for option in (["--fit", TINY], ["--name", "it"], ["--box", box], ["--method", "ibp"], ["--all"],
+                       ["--cxx", "g++"], ["--cxx-flags=-g"]):
+            self.assert_refused("BF3345", "profile", "--device", "opencl", *option, says=[option[0].split("=")[0]])
 
     def test_no_library(self):
         box = self.write("box.json", BOX)

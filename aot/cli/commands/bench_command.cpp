@@ -345,16 +345,22 @@ void write_artefacts(const fs::path& folder, const Result& result,
 }
 
 // A device has one kernel for an entry, so that parts of it have no times of their own.
-int bench_device(const BenchArguments& arguments) {
-  for (const auto& [given, option] : {std::pair{arguments.compare.has_value(), "--compare"},
-                                      {!arguments.peers.empty(), "--peer"},
-                                      {!arguments.output.empty(), "--out"}})
-    if (given)
-      fail("BF3345", option, "times of a device do not have it", "leave it or --device out");
+int bench_device(const BenchArguments& arguments, CommandLine& app) {
+  refuse_on_device(app,
+                   {"--compare", "--peer", "--out", "--warm-up", "--repeats", "--no-kernels",
+                    "--lowering", "--tuning-log", "--cxx", "--cxx-flags"},
+                   "times of a device");
   const std::string name = compile_options(arguments.model).device;
   const build::CompileOptions options = engine::for_named_device(compile_options(arguments.model));
   std::optional<DevicePeaks> peaks;
   if (!arguments.peaks.empty()) peaks = input::read_peaks(arguments.peaks);
+  if (peaks && peaks->items != options.planner.items) {
+    engine::find_device(build::device_named(name));  // which may not be here
+    fail("BF3346", "--peaks",
+         fmt::format("they are of groups of {} items, and those of the device have {}",
+                     peaks->items, options.planner.items),
+         "leave --peaks out: the device's own are measured; inspect takes those of any device");
+  }
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   const input::FloatBox box = box_here(arguments, count_inputs(front.graph));
   const auto lowered = build::run_planner(front, "net", options);
@@ -389,7 +395,7 @@ int bench_command(const Call& call) {
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 
-  if (!arguments.model.values.compile.device.empty()) return bench_device(arguments);
+  if (!arguments.model.values.compile.device.empty()) return bench_device(arguments, app);
   check_log(arguments);
   const build::CompileOptions options = compile_options(arguments.model);
   const build::FrontendResult front = build::run_frontend(arguments.model.model, options);

@@ -11,6 +11,7 @@
 #include "aot/apps/measure/profile_networks.h"
 #include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
+#include "aot/cli/commands/report_findings.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
@@ -259,7 +260,11 @@ int profile_command(const Call& call) {
   add_row(app, "cxx-flags", arguments.values, {.help = "more flags for it", .group = "Options"});
   set_help(app, {kProfileExamples, kProfileNotes, "reference/cost-model.md"});
   if (const auto code = parse(app, call)) return *code;
-  if (!arguments.values.compile.device.empty()) return write_peaks(arguments);
+  if (!arguments.values.compile.device.empty()) {
+    refuse_on_device(app, {"--name", "--fit", "--box", "--method", "--all", "--cxx", "--cxx-flags"},
+                     "peaks of a device");
+    return write_peaks(arguments);
+  }
   return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);
 }
 

@@ -74,6 +74,13 @@ void add_peaks_option(CommandLine& app, std::string& name_or_file) {
       ->needs("--device");
 }
 
+void refuse_on_device(CommandLine& app, std::initializer_list<const char*> options,
+                      std::string_view what) {
+  for (const char* const option : options)
+    if (app.get_option(option)->count() > 0)
+      fail("BF3345", option, fmt::format("{} do not have it", what), "leave it or --device out");
+}
+
 artifacts::Findings findings_of(const build::FrontendResult& front, const build::Verifier& verifier,
                                 const build::CompileOptions& options,
                                 const build::Toolchain* toolchain,

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aot/artifacts/report/report.h"
@@ -18,6 +20,11 @@ void add_report_option(CommandLine& app, std::string& path);
 
 // Adds the option --peaks NAME|FILE, for commands that have --device.
 void add_peaks_option(CommandLine& app, std::string& name_or_file);
+
+// Refuses the first of these options that is given beside --device, where it does nothing. "bounds
+// of a device" do not have it. Throws: BF3345.
+void refuse_on_device(CommandLine& app, std::initializer_list<const char*> options,
+                      std::string_view what);
 
 // The options' sample boxes, or those of the property.
 std::vector<Box> sample_boxes(const build::CompileOptions& options);

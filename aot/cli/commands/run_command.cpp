@@ -14,6 +14,7 @@
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
 #include "aot/cli/commands/commands.h"
+#include "aot/cli/commands/report_findings.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/disturbance_options.h"
@@ -458,9 +459,7 @@ int run_command(const Call& call) {
   options.planning.norms = std::make_shared<KnownNorms>();
   if (arguments.disturbance.given()) return run_disturbed(arguments, options);
   if (!options.device.empty()) {
-    for (const char* const other : {"--timeout", "--jobs", "--lowering", "--jit"})
-      if (app.get_option(other)->count() > 0)
-        fail("BF3345", other, "bounds of a device do not have it", "leave it or --device out");
+    refuse_on_device(app, {"--timeout", "--jobs", "--lowering", "--jit"}, "bounds of a device");
     options = engine::for_named_device(std::move(options));
   }
   options.planner.workers =
