@@ -17,9 +17,11 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "aot/build/compile.h"
 #include "aot/engine/device/device.h"
+#include "aot/engine/device/peaks.h"
 #include "aot/system/process.h"
 #include "bf/core/bounds.h"
 #include "frontend/diagnostic.h"
@@ -367,6 +369,57 @@ TEST_F(UnderSanitizers, ListsPassByWhatIsDead) {
     }
   }
   EXPECT_EQ(listed, image_nets().size());
+}
+
+// Runs a compiler, or what it made.
+void expect_success(const std::vector<std::string>& command, const std::filesystem::path& folder) {
+  const system::ProcessResult result = system::run_process(command, folder);
+  EXPECT_EQ(result.exit_code, 0) << (result.errors + result.output).substr(0, 4000);
+}
+
+TEST_F(UnderSanitizers, GroupsMeasurePeaks) {
+  for (const auto& [items, sanitizers] : {std::pair{1, "address,undefined"}, {6, "thread"}}) {
+    SCOPED_TRACE(fmt::format("{} items", items));
+    const TemporaryFolder folder;
+    const std::string text = engine::peaks_text(Language::kOpenCl, static_cast<std::size_t>(items));
+    write_file(folder.path() / "peaks.cl", text.data(), text.size());
+    expect_success(
+        {system::find_program("g++").value(), "-std=c++20", "-O1", "-g0", "-w", "-pthread",
+         std::string("-fsanitize=") + sanitizers, "-fno-sanitize-recover=all",
+         "-DWORDS_SOURCE=\"peaks.cl\"", fmt::format("-DWORDS_ITEMS={}", items), "-I.",
+         "-I" BF_SOURCE_DIR, BF_SOURCE_DIR "/tests/soundness/peaks_threads.cpp", "-o", "peaks"},
+        folder.path());
+    expect_success({(folder.path() / "peaks").string()}, folder.path());
+  }
+}
+
+TEST(SourcesOfPeaks, AreOpenClOfVectorsOfAnyWidth) {
+  const auto clang = system::find_program("clang");
+  if (!clang) GTEST_SKIP() << "clang is not installed";
+  for (const auto& [items, lanes] : {std::pair{64, 1}, {1, 1}, {1, 2}, {1, 4}, {1, 16}}) {
+    SCOPED_TRACE(fmt::format("{} items, {} lanes", items, lanes));
+    const TemporaryFolder folder;
+    const std::string text = engine::peaks_text(Language::kOpenCl, static_cast<std::size_t>(items));
+    write_file(folder.path() / "peaks.cl", text.data(), text.size());
+    std::vector<std::string> command = {*clang,          "-x",      "cl",
+                                        "-cl-std=CL1.2", "-Xclang", "-finclude-default-header",
+                                        "-fsyntax-only", "peaks.cl"};
+    if (lanes > 1)
+      for (const auto& each :
+           {fmt::format("-DBF_LANES={}", lanes), fmt::format("-DBF_WIDE_LANES={}", lanes / 2)})
+        command.push_back(each);
+    expect_success(command, folder.path());
+  }
+}
+
+TEST(SourcesOfPeaks, AreCuda) {
+  auto nvcc = system::find_program("nvcc");
+  if (!nvcc) nvcc = system::find_program("/usr/local/cuda/bin/nvcc");
+  if (!nvcc) GTEST_SKIP() << "nvcc is not installed";
+  const TemporaryFolder folder;
+  const std::string text = engine::peaks_text(Language::kCuda, 64);
+  write_file(folder.path() / "peaks.cu", text.data(), text.size());
+  expect_success({*nvcc, "-arch=sm_90", "-std=c++17", "-ptx", "peaks.cu"}, folder.path());
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ BF_ENTRY bf_peak_float64(BF_GLOBAL const int32_t* counts, BF_GLOBAL float* memor
   }
   bf_chain sum = (bf_chain)(0.0);
   BF_CHAINS(BF_SUM)
-  made[BF_BOX * BF_ITEMS + BF_ITEM] = (float)BF_FIRST(sum);
+  made[BF_BOX * BF_ITEMS + BF_ITEM] = (float)BF_FIRST_WIDE(sum);
 }
 
 // counts: vectors that each group writes, those that lie between groups' first ones.
@@ -160,11 +160,7 @@ class Measuring {
   }
 
   bf_device_program program() {
-    const Language language = build::language_of_device(name_.library);
-    const char* const words =
-        language == Language::kCuda ? "bf/c/words/cuda.h" : "bf/c/words/opencl.h";
-    text_ = build::device_text(
-        language, fmt::format("#define BF_ITEMS {}\n#include \"{}\"\n{}", items_, words, kSource));
+    text_ = peaks_text(build::language_of_device(name_.library), items_);
     source_ = text_.c_str();
     bf_device_program made = {};
     made.source = &source_;
@@ -258,6 +254,13 @@ class Measuring {
 };
 
 }  // namespace
+
+std::string peaks_text(Language language, std::size_t items) {
+  const char* const words =
+      language == Language::kCuda ? "bf/c/words/cuda.h" : "bf/c/words/opencl.h";
+  return build::device_text(
+      language, fmt::format("#define BF_ITEMS {}\n#include \"{}\"\n{}", items, words, kSource));
+}
 
 DevicePeaks measure_peaks(const build::DeviceName& name) {
   return Measuring(name).peaks();
