@@ -485,12 +485,33 @@ BallNorms norms_of(const Layer& dense) {
   return made;
 }
 
+std::size_t KnownNorms::Known::bytes() const {
+  return sizeof(Known) + sizeof(float) * (map.weight.size() + static_cast<std::size_t>(map.out));
+}
+
+// Returns the map's entry, which is kept where there is room for it.
+std::shared_ptr<KnownNorms::Known> KnownNorms::entry_of(Map map) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find_if(
+      known_, [&](const std::shared_ptr<Known>& each) { return each->map == map; });
+  if (found != known_.end()) {
+    known_.splice(known_.begin(), known_, found);
+    return known_.front();
+  }
+  auto made = std::make_shared<Known>(std::move(map));
+  if (made->bytes() > most_bytes_) return made;
+  for (; bytes_ > most_bytes_ - made->bytes(); known_.pop_back()) bytes_ -= known_.back()->bytes();
+  known_.push_front(made);
+  bytes_ += made->bytes();
+  return made;
+}
+
 template <class Find>
 BallNorms KnownNorms::known(Map map, const Find& find) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(known_, map, &Known::map);
-  if (found != known_.end()) return found->norms;
-  return known_.emplace_back(Known{std::move(map), find()}).norms;
+  const std::shared_ptr<Known> entry = entry_of(std::move(map));
+  const std::scoped_lock lock(entry->mutex);
+  if (!entry->norms) entry->norms = find();
+  return *entry->norms;
 }
 
 BallNorms KnownNorms::of(const Term& term, int out, double relative) {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -16,10 +19,15 @@ BallNorms norms_of(const Term& term, int out, double relative);
 // Bounds the norms of a dense layer's map.
 BallNorms norms_of(const Layer& dense);
 
-// The norms that take long to find, each found once for all plans that share them. Several threads
-// may use it.
+// The norms that take long to find, each found once for all plans that share them, as long as it is
+// kept. Several threads may use it: one that asks for what another one is finding waits for that,
+// and for nothing else.
 class KnownNorms {
  public:
+  // Maps and norms are kept of so many bytes; those that were asked for longest ago go first.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+  explicit KnownNorms(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+
   // These return what norms_of() does.
   BallNorms of(const Term& term, int out, double relative);
   BallNorms of(const Layer& dense);
@@ -37,14 +45,21 @@ class KnownNorms {
     bool operator==(const Map&) const = default;
   };
   struct Known {
-    Map map;
-    BallNorms norms;
+    explicit Known(Map of) : map(std::move(of)) {}
+    std::size_t bytes() const;
+
+    const Map map;
+    std::mutex mutex;
+    std::optional<BallNorms> norms;  // under its mutex; none: they are not found yet
   };
+  std::shared_ptr<Known> entry_of(Map map);
   template <class Find>
   BallNorms known(Map map, const Find& find);
 
-  mutable std::mutex mutex_;
-  std::vector<Known> known_;
+  const std::size_t most_bytes_;
+  mutable std::mutex mutex_;                 // of what follows, and held for short times
+  std::list<std::shared_ptr<Known>> known_;  // the one that was asked for last is first
+  std::size_t bytes_ = 0;
 };
 
 // (pass) Bounds the norms of all affine layers' maps where the plan is of balls: BallNorms. Every

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -255,6 +256,50 @@ TEST(BallNorms, AreFoundOnceForEachMap) {
   EXPECT_EQ(known.size(), 6U);
   EXPECT_EQ(known.of(term, out, 0x1p-10), norms_of(term, out, 0x1p-10));
   EXPECT_EQ(known.size(), 7U);
+}
+
+std::vector<Layer> dense_layers(std::size_t count, std::mt19937_64& random) {
+  Layer dense;
+  dense.in = dense.out = 32;
+  dense.weight.resize(1024);
+  std::vector<Layer> made(count, dense);
+  for (Layer& each : made)
+    for (float& weight : each.weight) weight = number(random);
+  return made;
+}
+
+TEST(BallNorms, AreKeptAsFarAsThereIsRoom) {
+  std::mt19937_64 random(7);
+  const std::vector<Layer> layers = dense_layers(5, random);
+  KnownNorms none(4096), three(3 * 4096 + 3 * 1024);  // one has 4096 bytes of weights
+  for (int time = 0; time < 2; ++time)
+    for (const Layer& each : layers) {
+      EXPECT_EQ(none.of(each), norms_of(each));
+      EXPECT_EQ(three.of(each), norms_of(each));
+      EXPECT_EQ(none.size(), 0U);
+      EXPECT_LE(three.size(), 3U);
+    }
+  EXPECT_EQ(three.size(), 3U);
+}
+
+TEST(BallNorms, AreFoundByThreads) {
+  std::mt19937_64 random(8);
+  const std::vector<Layer> layers = dense_layers(8, random);
+  std::vector<BallNorms> expected;
+  for (const Layer& each : layers) expected.push_back(norms_of(each));
+  KnownNorms known(6 * 4096);  // not all are kept
+  std::vector<int> wrong(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < wrong.size(); ++t)
+      threads.emplace_back([&, t] {
+        for (std::size_t i = 0; i < 16; ++i) {
+          const std::size_t at = (i + t) % layers.size();
+          wrong[t] += known.of(layers[at]) == expected[at] ? 0 : 1;
+        }
+      });
+  }
+  EXPECT_EQ(wrong, std::vector<int>(4));
 }
 
 }  // namespace
