@@ -33,8 +33,16 @@ typedef float bf_own_lanes __attribute__((vector_size(64), aligned(4), may_alias
 #endif
 #endif
 
-// A loop over 0 .. n - 1 that the teams of a group deal out, and one over an item's lanes.
-#define BF_EACH_OF_TEAM(i, n) for (int i = BF_NODE_TEAM; i < (n); i += BF_NODE_TEAMS)
+// A loop over 0 .. n - 1 that the teams of a group deal out in as many turns, as BF_EACH_OF, and
+// one over an item's lanes.
+#if BF_ITEMS > 1
+#define BF_EACH_OF_TEAM(i, n)                              \
+  for (int i##_turn = 0, i = BF_NODE_TEAM; i##_turn < (n); \
+       i##_turn += BF_NODE_TEAMS, i += BF_NODE_TEAMS)      \
+    if (i < (n))
+#else
+#define BF_EACH_OF_TEAM(i, n) for (int i = 0; i < (n); ++i)
+#endif
 #define BF_EACH_OWN(q) for (int q = 0; q < BF_NODE_OWN; ++q)
 
 #define BF_LANES_AT(element) ((size_t)(element)*BF_NODE_LANES)
