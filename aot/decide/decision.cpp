@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,6 +76,7 @@ class Decision {
         decide_by_all();
     });
     verifiers_.check_devices();
+    if (asked_node_device_) (void)calls_.ask_node_device();
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) {
@@ -300,8 +302,15 @@ class Decision {
   std::unique_ptr<Search> neurons(bool of_boxes) {
     const DecisionVerifier& made = verifiers_.of_neurons(of_boxes);
     if (!can_split_neurons(*made.plan)) return nullptr;
-    return begun(
-        std::make_unique<NeuronSearch>(made, cases_, settings_.jobs, calls_.open_node_device));
+    return begun(std::make_unique<NeuronSearch>(made, cases_, settings_.jobs, node_device()));
+  }
+
+  AskNodeDevice node_device() {
+    if (!calls_.ask_node_device) return nullptr;
+    return [this] {
+      asked_node_device_ = true;
+      return calls_.ask_node_device();
+    };
   }
 
   SearchCalls search_calls() {
@@ -412,6 +421,7 @@ class Decision {
   const Property& whole_;
   const DecisionSettings& settings_;
   const DecisionCalls& calls_;
+  std::atomic<bool> asked_node_device_ = false;
   const OneHotProperty* const tokens_;  // null: the network reads no token ids
   const std::optional<FixedInputs> fixed_;
   const std::optional<Property> reduced_ =

@@ -29,8 +29,8 @@ struct DecisionCalls {
   // Begins to make the device that the options name bound boxes by a method; null: they name none.
   std::function<AwaitedDevice::Ask(const DecisionMethod& asked, const NetworkForm& form)>
       make_device;
-  // Opens the device for nodes of neurons, which is kept; null: there is none.
-  OpenNodeDevice open_node_device = nullptr;
+  // Asks for the device for nodes of neurons, which is kept; null: there is none.
+  AskNodeDevice ask_node_device = nullptr;
   // Makes a search by what is known of the network besides, or null where there is none; with
   // DecisionSettings::tree_only one that splits. The cases are those of the decision.
   std::function<std::unique_ptr<Search>(const Cases&)> make_other_search = [](const Cases&) {

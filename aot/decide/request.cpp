@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -115,12 +116,16 @@ class VerifierMaker {
 
   bool has_device() const { return !device_.empty(); }
 
-  // On any thread.
-  std::shared_ptr<NodeDevice> open_node_device() const {
-    const auto open = [this] {
-      return std::make_shared<KernelDevice>(build::device_named(device_));
+  // AskNodeDevice of the decision.
+  std::shared_ptr<NodeDevice> node_device() {
+    const std::scoped_lock lock(asking_);
+    const auto begin = [this] {
+      return std::make_shared<const engine::OpeningOf<NodeDevice>>(
+          [name = build::device_named(device_)] { return std::make_shared<KernelDevice>(name); });
     };
-    return calls_.plans != nullptr ? calls_.plans->node_device(open) : open();
+    if (node_device_ == nullptr)
+      node_device_ = calls_.plans != nullptr ? calls_.plans->node_device(begin) : begin();
+    return node_device_->get();
   }
 
   // Plans, and has the device opened beside what follows. A tree of several parts or processes
@@ -220,6 +225,8 @@ class VerifierMaker {
   const RequestCalls& calls_;
   build::CompileOptions options_;  // of this processor
   const std::string device_;
+  std::mutex asking_;  // of node_device_
+  RowPlans::OpeningNodes node_device_;
   std::optional<Normal> normal_;
 };
 
@@ -232,7 +239,7 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
     made.make_device = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
       return maker.make_device(asked, form);
     };
-  if (maker.has_device()) made.open_node_device = [&maker] { return maker.open_node_device(); };
+  if (maker.has_device()) made.ask_node_device = [&maker] { return maker.node_device(); };
   made.stop = calls.stop;
   made.progress = calls.progress;
   made.company = calls.company;
@@ -293,17 +300,16 @@ std::shared_ptr<const Lowered> RowPlans::plan(const DecisionMethod& method, cons
   return kept;
 }
 
-std::shared_ptr<const engine::OpeningDevice> RowPlans::device(const DecisionMethod& method,
-                                                              const NetworkForm& form,
-                                                              const Open& open) {
+RowPlans::Opening RowPlans::device(const DecisionMethod& method, const NetworkForm& form,
+                                   const std::function<Opening()>& open) {
   if (form.fixed != nullptr) return open();
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const engine::OpeningDevice>& kept = devices_[key_of(method, form)];
+  Opening& kept = devices_[key_of(method, form)];
   if (kept == nullptr) kept = open();
   return kept;
 }
 
-std::shared_ptr<NodeDevice> RowPlans::node_device(const OpenNodes& open) {
+RowPlans::OpeningNodes RowPlans::node_device(const std::function<OpeningNodes()>& open) {
   const std::scoped_lock lock(mutex_);
   if (node_device_ == nullptr) node_device_ = open();
   return node_device_;

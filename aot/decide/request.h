@@ -16,8 +16,10 @@
 #include "planner/lowering/lowered.h"
 
 namespace bf_aot::engine {
-class OpeningDevice;
-}
+class Device;
+template <class Made>
+class OpeningOf;
+}  // namespace bf_aot::engine
 
 namespace bf_aot::decide {
 
@@ -50,18 +52,18 @@ class RowPlans {
                                       const Make& make);
 
   // Likewise the device that a plan was made for, whose compiler may take seconds.
-  using Open = std::function<std::shared_ptr<const engine::OpeningDevice>()>;
-  std::shared_ptr<const engine::OpeningDevice> device(const DecisionMethod& method,
-                                                      const NetworkForm& form, const Open& open);
+  using Opening = std::shared_ptr<const engine::OpeningOf<const engine::Device>>;
+  Opening device(const DecisionMethod& method, const NetworkForm& form,
+                 const std::function<Opening()>& open);
   // Likewise the device that proposes for nodes of neurons.
-  using OpenNodes = std::function<std::shared_ptr<NodeDevice>()>;
-  std::shared_ptr<NodeDevice> node_device(const OpenNodes& open);
+  using OpeningNodes = std::shared_ptr<const engine::OpeningOf<NodeDevice>>;
+  OpeningNodes node_device(const std::function<OpeningNodes()>& open);
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Lowered>> plans_;
-  std::map<std::string, std::shared_ptr<const engine::OpeningDevice>> devices_;
-  std::shared_ptr<NodeDevice> node_device_;
+  std::map<std::string, Opening> devices_;
+  OpeningNodes node_device_;
 };
 
 // Functions that decide() calls while it works, and what the decision shares with files and other

@@ -313,18 +313,37 @@ class DeviceErrors(DeviceCase):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(FAULTS[fault], "run", TINY, "--box", box, *on)
 
-    def write_many_neurons(self, threshold):
-        """A network of random layers, and a property that takes a thousand nodes where it holds."""
-        model = write_model(self.work / "neurons.onnx", dense_model([40, 28, 28, 1], seed=7))
+    def write_many_neurons(self, threshold, width=28, jobs=1):
+        """A network of random layers, and a property that takes a thousand nodes and more where it holds."""
+        model = write_model(self.work / "neurons.onnx", dense_model([40, width, width, 1], seed=7))
         box = "".join(f"(declare-const X_{i} Real)(assert (>= X_{i} -1))(assert (<= X_{i} 1))\n" for i in range(40))
         self.write("neurons.vnnlib", f"(declare-const Y_0 Real)\n{box}(assert (>= Y_0 {threshold}))\n")
-        return ["verify", model, "neurons.vnnlib", "--jobs", 1]
+        return ["verify", model, "neurons.vnnlib", "--jobs", jobs]
+
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_searches_of_neurons_do_not_wait_for_compilers_of_devices(self):
+        self.false_opencl()
+        on = ["--device", "opencl", "--timeout"]
+        self.environment["BF_FALSE_DEVICE"] = "slow"
+        begun = time.monotonic()
+        for jobs in (1, 2):
+            made = self.run_json(*self.write_many_neurons(9, jobs=jobs), *on, 60)
+            self.assertGreater(made["neuron_nodes"], 1000)
+            self.assertEqual((made["verdict"], made["neuron_nodes_on_device"]), ("verified", 0))
+            made = self.run_json(*self.write_many_neurons(8, width=60, jobs=jobs), *on, 2, code=None)
+            self.assertEqual(made["verdict"], "timeout")
+            self.assertGreater(made["neuron_nodes"], 512)
+        self.assertLess(time.monotonic() - begun, 100, "the compiler takes 120 s")
+        for fault in ("refuses", "inexact", "fails"):
+            with self.subTest(fault=fault):
+                self.environment["BF_FALSE_DEVICE"] = fault
+                self.assert_refused(FAULTS[fault], *self.write_many_neurons(8, width=60), *on, 60)
 
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_verdicts_stand_whatever_a_device_proposes(self):
         false_cuda(self.folder, self.environment)
         on = ["--device", "cuda", "--timeout", 60]
-        verified = self.write_many_neurons(9.5)
+        verified = self.write_many_neurons(9, width=40)  # takes longer than the compiler
         made = self.run_json(*verified, *on, code=0)
         self.assertEqual(made["verdict"], "verified")
         self.assertGreater(made["neuron_nodes_on_device"], 100)
@@ -336,9 +355,10 @@ class DeviceErrors(DeviceCase):
                 self.assertIn(found["verdict"], ("verified", "timeout"))
                 self.assertGreater(found["neuron_nodes_on_device"], 100)
                 self.assertEqual(found["verdict"] == "verified", (self.work / "proof.bfc").exists())
-                falsified = self.run_json(*self.write_many_neurons(8.5), "--device", "cuda", "--timeout", 4, code=None)
+                falsified = self.run_json(*self.write_many_neurons(4.8, width=40), "--device", "cuda", "--search", 0,
+                                          "--timeout", 4, code=None)
                 self.assertIn(falsified["verdict"], ("falsified", "timeout"))
-                self.write_many_neurons(9.5)
+                self.write_many_neurons(9, width=40)
         self.environment["BF_FALSE_DEVICE"] = "fails_later"
         self.assert_refused("BF3344", *verified, *on)
 

@@ -17,7 +17,7 @@
 namespace bf_aot::decide {
 namespace {
 
-// Nodes after which a device is opened, whose compiler takes about a second.
+// Nodes after which a device is asked for, whose compiler takes a second or more.
 constexpr std::uint64_t kBeforeDevice = 512;
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // for the products of a network
 
@@ -51,8 +51,9 @@ std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clau
 // Expands nodes of the clause whose turn it is.
 class NeuronSearch::Worker final : public tree::TreeWorker {
  public:
-  // workers: that may share what one node takes.
-  Worker(const NeuronSearch& search, std::size_t workers) : search_(search), workers_(workers) {}
+  // workers: that may share what one node takes. ask_device: null where no device may propose.
+  Worker(const NeuronSearch& search, std::size_t workers, const AskNodeDevice* ask_device)
+      : search_(search), workers_(workers), ask_device_(ask_device) {}
 
   std::size_t lanes() const override {
     return splitter_ != nullptr ? splitter_->together() : kLanes;
@@ -93,9 +94,9 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
  private:
   // Whether there is a device from now on.
   bool ask_device() {
-    if (device_ != nullptr || search_.flat_ == nullptr || search_.of_gains_ < kBeforeDevice)
-      return false;
-    device_ = search_.device();
+    if (ask_device_ == nullptr || device_ != nullptr || search_.flat_ == nullptr) return false;
+    if (search_.of_gains_ < kBeforeDevice) return false;
+    device_ = (*ask_device_)();
     return device_ != nullptr;
   }
 
@@ -117,10 +118,11 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
 
   const NeuronSearch& search_;
   const std::size_t workers_;
+  const AskNodeDevice* const ask_device_;
   std::shared_ptr<const BoxNetwork> network_;
   std::shared_ptr<NeuronPlanes> planes_;
   std::uint32_t root_ = 0;
-  NodeDevice* device_ = nullptr;  // of the search
+  std::shared_ptr<NodeDevice> device_;  // null while it is not ready
   std::unique_ptr<NodeSplitter> splitter_;
   std::uint64_t on_device_ = 0;  // nodes of `splitter_`
   std::vector<SplitNode> nodes_;
@@ -129,13 +131,13 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
 };
 
 NeuronSearch::NeuronSearch(const DecisionVerifier& verifier, const Cases& cases,
-                           std::size_t threads, OpenNodeDevice open_device)
+                           std::size_t threads, AskNodeDevice ask_device)
     : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
       verifier_(verifier),
       plan_(*verifier.plan),
       planned_(std::make_unique<SplitNetworkPlan>(split_network_of(plan_))),
       network_case_(cases.count()),
-      open_device_(std::move(open_device)) {
+      ask_device_(std::move(ask_device)) {
   verify_split_network(plan_, *planned_);
 }
 
@@ -143,7 +145,12 @@ NeuronSearch::~NeuronSearch() = default;
 
 // The first thread alone expands roots, before the others begin.
 std::unique_ptr<tree::TreeWorker> NeuronSearch::make_worker(std::size_t thread) {
-  return std::make_unique<Worker>(*this, thread == 0 ? threads() : 1);
+  return std::make_unique<Worker>(*this, thread == 0 ? threads() : 1, &ask_device_);
+}
+
+// Each part makes the same nodes, so they depend on no device.
+std::unique_ptr<tree::TreeWorker> NeuronSearch::make_breadth_worker() {
+  return std::make_unique<Worker>(*this, threads(), nullptr);
 }
 
 std::size_t NeuronSearch::case_of(std::uint32_t root) const {
@@ -155,14 +162,6 @@ std::vector<engine::Ranges> NeuronSearch::ranges_on(std::size_t index,
                                                     const input::FloatBox& box) const {
   if (verifier_.left && verifier_.left->index == index) return verifier_.left->ranges;
   return verifier_.host->spec_ranges(box).ranges;
-}
-
-// Null while another thread opens it, whose compiler takes a second or more.
-NodeDevice* NeuronSearch::device() const {
-  const std::unique_lock lock(opening_, std::try_to_lock);
-  if (!lock.owns_lock()) return nullptr;
-  if (device_ == nullptr) device_ = open_device_();
-  return device_.get();
 }
 
 // The network of the clause's case.
@@ -178,7 +177,7 @@ bool NeuronSearch::prepare(std::uint32_t root) {
                 ? std::make_shared<NeuronPlanes>(*network_)
                 : nullptr;
   flat_ = nullptr;
-  if (network_ != nullptr && open_device_)
+  if (network_ != nullptr && ask_device_)
     if (auto flat = flat_network(*network_))
       flat_ = std::make_shared<const FlatNetwork>(*std::move(flat));
   network_case_ = index;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +22,9 @@ class NeuronPlanes;
 class NodeDevice;
 struct FlatNetwork;
 
-// Opens a device that proposes for nodes; null: there is none.
-using OpenNodeDevice = std::function<std::shared_ptr<NodeDevice>()>;
+// Returns a device that proposes for nodes, which the first call begins to open; null while it is
+// not ready. Throws what opening it threw. Several threads may call it.
+using AskNodeDevice = std::function<std::shared_ptr<NodeDevice>()>;
 
 // The conditions that every violation of a clause of the tables satisfies.
 std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clause);
@@ -34,9 +34,10 @@ std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clau
 class NeuronSearch final : public SplitSearch {
  public:
   // The neurons of the verifier's plan can be split; where they lie is what it has left, or asked
-  // of it. Both must outlive this. open_device: called when there are many nodes to bound.
+  // of it. Both must outlive this. ask_device: called when there are many nodes to bound, which
+  // this processor does until a device is ready; null: there is none.
   NeuronSearch(const DecisionVerifier& verifier, const Cases& cases, std::size_t threads,
-               OpenNodeDevice open_device = nullptr);
+               AskNodeDevice ask_device = nullptr);
   ~NeuronSearch() override;
 
   DecisionPhase phase() const override { return DecisionPhase::kNeurons; }
@@ -52,10 +53,10 @@ class NeuronSearch final : public SplitSearch {
   class Worker;
 
   std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) override;
+  std::unique_ptr<tree::TreeWorker> make_breadth_worker() override;
   std::size_t case_of(std::uint32_t root) const override;
   bool prepare(std::uint32_t root) override;
 
-  NodeDevice* device() const;
   std::vector<engine::Ranges> ranges_on(std::size_t index, const input::FloatBox& box) const;
 
   const DecisionVerifier& verifier_;
@@ -67,9 +68,7 @@ class NeuronSearch final : public SplitSearch {
   std::shared_ptr<NeuronPlanes> planes_;  // of `network_`; null: its neurons are not clipped
   mutable std::atomic<std::uint64_t> of_clauses_ = 0, of_gains_ = 0;  // nodes, by their rule
   mutable std::atomic<std::uint64_t> on_device_ = 0;                  // of all
-  const OpenNodeDevice open_device_;
-  mutable std::mutex opening_;  // of device_
-  mutable std::shared_ptr<NodeDevice> device_;
+  const AskNodeDevice ask_device_;
   std::shared_ptr<const FlatNetwork> flat_;  // `network_`; null: devices do not bound its nodes
 };
 

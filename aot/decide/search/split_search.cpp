@@ -263,7 +263,7 @@ bool SplitSearch::propose_first(std::size_t property_case, const std::vector<dou
 }
 
 void SplitSearch::expand_in_breadth(std::size_t least) {
-  const std::unique_ptr<tree::TreeWorker> worker = make_worker(0);
+  const std::unique_ptr<tree::TreeWorker> worker = make_breadth_worker();
   for (std::uint32_t root = 0; root < state.roots.size(); ++root) {
     if (!prepare(root)) {
       too_large_ = true;

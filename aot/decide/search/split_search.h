@@ -60,6 +60,8 @@ class SplitSearch : public Search {
   std::size_t threads() const { return search_.threads(); }
 
   virtual std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) = 0;
+  // Makes that of expand_in_breadth(), whose nodes depend on the search alone.
+  virtual std::unique_ptr<tree::TreeWorker> make_breadth_worker() { return make_worker(0); }
   virtual std::size_t case_of(std::uint32_t root) const = 0;
   // Called before nodes of a root are expanded. False where the root needs too much memory.
   virtual bool prepare(std::uint32_t root) = 0;

@@ -20,17 +20,16 @@ std::atomic<bool> is_busy = false;  // a device is being opened
 
 }  // namespace
 
-struct OpeningDevice::Task {
-  Open open;
-  std::shared_ptr<const Device> device;
+struct Opening::Task {
+  std::function<void()> open;
   std::exception_ptr failure;
-  std::atomic<bool> is_done = false;  // device, or failure, is written
+  std::atomic<bool> is_done = false;  // it has returned, or failure is written
   bool has_begun = false;
 
   void run() {
     try {
       const ThrowingChecks checks;
-      device = open();
+      open();
     } catch (...) {
       failure = std::current_exception();
     }
@@ -41,7 +40,7 @@ struct OpeningDevice::Task {
 };
 
 // The thread that opens devices, one after the other. It lives while there are any.
-class OpeningDevice::Opener {
+class Opening::Opener {
  public:
   Opener() = default;
   ~Opener() {
@@ -94,29 +93,29 @@ class OpeningDevice::Opener {
   std::thread thread_;
 };
 
-OpeningDevice::Opener& OpeningDevice::opener() {
+Opening::Opener& Opening::opener() {
   static Opener made;
   return made;
 }
 
-OpeningDevice::OpeningDevice(Open open) : task_(std::make_shared<Task>()) {
+Opening::Opening(std::function<void()> open) : task_(std::make_shared<Task>()) {
   task_->open = std::move(open);
   opener().add(task_);
 }
 
-OpeningDevice::~OpeningDevice() {
+Opening::~Opening() {
   if (opener().give_up(task_) && !is_left) task_->is_done.wait(false);
 }
 
-std::shared_ptr<const Device> OpeningDevice::get() const {
-  if (!task_->is_done) return nullptr;
+bool Opening::is_ready() const {
+  if (!task_->is_done) return false;
   if (task_->failure) std::rethrow_exception(task_->failure);
-  return task_->device;
+  return true;
 }
 
-std::shared_ptr<const Device> OpeningDevice::wait() const {
+void Opening::wait() const {
   task_->is_done.wait(false);
-  return get();
+  (void)is_ready();
 }
 
 void leave_opening_devices() {

@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "aot/system/progress.h"
+#include "runtime/bf/c/nodes/network.h"
 
 namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kItems = 128;  // of a group, on devices that are not processors
-constexpr std::size_t kLeastGroups = 4, kMostGroups = 256;
+constexpr std::size_t kLeastGroups = 4, kFirstGroups = 16, kMostGroups = 256;
 constexpr std::size_t kShare = 4;  // arrays take one in so many of the bytes that are free
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of nodes here, for a thread
 constexpr double kShort = 0.05, kLong = 0.2;               // seconds of a call
@@ -26,7 +27,29 @@ const char* name_of(NodeDevice::Entry entry) {
 }  // namespace
 
 KernelDevice::KernelDevice(const build::DeviceName& name)
-    : kernels_(name, "bf/c/nodes/lanes.h", kItems, kLanes), free_bytes_(kernels_.free_bytes()) {}
+    : kernels_(name, "bf/c/nodes/lanes.h", kItems, kLanes), free_bytes_(kernels_.free_bytes()) {
+  call_once();
+  groups_ = kFirstGroups;
+}
+
+// Of a network without neurons, and a clause without terms.
+void KernelDevice::call_once() {
+  bf_node_network head = {};
+  head.layers_at = head.parts_at = head.integers_at = head.numbers_at = sizeof head;
+  bf_node_clause clause = {};
+  clause.more_steps = 1;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&head, 1));
+  const auto network = std::make_shared<FlatNetwork>();
+  network->bytes.assign(bytes.begin(), bytes.end());
+  NodeArrays nodes;
+  nodes.choices.resize(kLanes);  // no array of a device is empty
+  nodes.ranges.resize(kLanes);
+  nodes.gains.resize(kLanes);
+  nodes.made.resize(at_lanes(BF_NODE_MADE));
+  for (const Entry entry : {Entry::kAscend, Entry::kLookAhead})
+    call(entry, network, std::as_bytes(std::span(&clause, 1)), 1, nodes);
+  network_ = nullptr;
+}
 
 std::size_t KernelDevice::most_groups(const FlatNetwork& network) const {
   const std::size_t there = sizeof(float) * network.arena(kernels_.items());

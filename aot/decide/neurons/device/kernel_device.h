@@ -14,7 +14,8 @@ namespace bf_aot::decide {
 // A device of this machine. Threads take turns.
 class KernelDevice final : public NodeDevice {
  public:
-  // Throws: as engine::Device.
+  // Calls the entries, too: compilers of devices may leave the most of their work to the first call
+  // of one. Throws: as engine::Device.
   explicit KernelDevice(const build::DeviceName& name);
 
   bool fits(const FlatNetwork& network) const override;
@@ -30,6 +31,7 @@ class KernelDevice final : public NodeDevice {
     engine::DeviceKernels::Array network, clause, choices, ranges, arenas, made, gains;
   };
 
+  void call_once();
   std::size_t most_groups(const FlatNetwork& network) const;
 
   std::mutex mutex_;
@@ -37,7 +39,7 @@ class KernelDevice final : public NodeDevice {
   Arrays arrays_;  // destroyed before the device
   std::shared_ptr<const FlatNetwork> network_;
   const std::size_t free_bytes_;
-  std::atomic<std::size_t> groups_ = 16;  // that go together
+  std::atomic<std::size_t> groups_;  // that go together
 };
 
 }  // namespace bf_aot::decide
