@@ -53,7 +53,7 @@ class Babbler final : public NodeDevice {
   std::size_t together(const FlatNetwork& /*network*/) const override { return 256; }
   void call(Entry /*entry*/, const std::shared_ptr<const FlatNetwork>& network,
             std::span<const std::byte> /*clause*/, std::size_t /*groups*/,
-            NodeArrays& nodes) override {
+            NodeArrays& nodes, const std::function<void()>& /*pause*/) override {
     ++calls;
     for (auto* const array : {&nodes.choices, &nodes.made, &nodes.gains})
       for (float& each : *array) each = number(network->open);
@@ -101,7 +101,8 @@ class Threads final : public NodeDevice {
   bool fits(const FlatNetwork& /*network*/) const override { return true; }
   std::size_t together(const FlatNetwork& /*network*/) const override { return 256; }
   void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
-            std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes) override {
+            std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes,
+            const std::function<void()>& /*pause*/) override {
     write_file(folder_.path() / "network", network->bytes);
     write_file(folder_.path() / "clause", clause);
     write_file(folder_.path() / "choices", std::as_bytes(std::span(nodes.choices)));

@@ -375,17 +375,19 @@ std::size_t NodeSplitter::together() const {
 
 void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   results.assign(nodes.size(), {});
-  if (goes_to_device(nodes.size())) {
-    expand_on_device(nodes, results);
-    return;
-  }
   const std::span all(results);
-  for (std::size_t first = 0; first < nodes.size(); first += kLanes) {
-    const std::size_t count = std::min(kLanes, nodes.size() - first);
-    if (propagation_)
-      expand_clauses(nodes.subspan(first, count), all.subspan(first, count));
+  for (std::size_t first = 0, count = 0; first < nodes.size(); first += count) {
+    const std::size_t left = nodes.size() - first;
+    const bool there = goes_to_device(left);
+    count = std::min(left, there ? together() : kLanes);
+    const auto part = nodes.subspan(first, count);
+    const auto part_results = all.subspan(first, count);
+    if (there)
+      expand_on_device(part, part_results);
+    else if (propagation_)
+      expand_clauses(part, part_results);
     else
-      expand_lanes(nodes.subspan(first, count), all.subspan(first, count));
+      expand_lanes(part, part_results);
   }
 }
 

@@ -137,6 +137,7 @@ class NodeSplitter {
   NeuronPlanes* const planes_;
   const std::unique_ptr<DeviceNodes> device_;
   std::uint64_t device_nodes_ = 0;
+  std::size_t points_left_ = 0;  // that nodes of a call on the device may still have
   NodeLanes lanes_;
   const SplitNode root_;
   // Where ReLUs encode clauses, so that conditions decide many of their signs.

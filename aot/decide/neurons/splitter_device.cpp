@@ -38,7 +38,7 @@ void NodeSplitter::expand_on_device(std::span<SplitNode> nodes, std::span<SplitR
     device_->load(group, lanes_.nodes);
   }
   pause();
-  device_->ascend(clause);
+  device_->ascend(clause, pause);
   for (std::size_t group = 0; group < groups; ++group) {
     pause();
     prove_group(group, group_in(nodes, group), group_in(results, group));
@@ -93,7 +93,8 @@ void NodeSplitter::split_on_device(std::span<const SplitNode> nodes,
     device_->load(group, lanes_.nodes);
   }
   pause();
-  device_->look_ahead(clause);
+  device_->look_ahead(clause, pause);
+  points_left_ = kLanes;
   for (std::size_t group = 0; group < groups; ++group) {
     pause();
     split_group(group, nodes, group_in(members, group), results);
@@ -121,12 +122,15 @@ void NodeSplitter::split_group(std::size_t group, std::span<const SplitNode> nod
     const auto proven = lanes_.proof.prove();
     for (std::size_t p = 0; p < members.size(); ++p) results[members[p]].closed = proven[p];
   }
-  if (violated) {
+  // Each point takes exact evaluations, and as many as lanes find are enough.
+  if (violated && points_left_ > 0) {
     lanes_.proposal.bound();
     const auto here = lanes_.proposal.violated();
     for (std::size_t p = 0; p < members.size(); ++p)
-      if (here[p] && !results[members[p]].closed)
+      if (here[p] && !results[members[p]].closed && points_left_ > 0) {
         results[members[p]].point = lanes_.proposal.point(p);
+        --points_left_;
+      }
   }
   for (std::size_t p = 0; p < members.size(); ++p)
     if (SplitResult& result = results[members[p]]; !result.closed)

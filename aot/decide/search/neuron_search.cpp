@@ -58,6 +58,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   std::size_t lanes() const override {
     return splitter_ != nullptr ? splitter_->together() : kLanes;
   }
+  std::size_t least_lanes() const override { return kLanes; }
 
   void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
     const std::uint32_t root = nodes.front().root;
@@ -94,8 +95,8 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
  private:
   // Whether there is a device from now on.
   bool ask_device() {
-    if (ask_device_ == nullptr || device_ != nullptr || search_.flat_ == nullptr) return false;
-    if (search_.of_gains_ < kBeforeDevice) return false;
+    if (ask_device_ == nullptr || !*ask_device_ || device_ != nullptr) return false;
+    if (search_.of_gains_ < kBeforeDevice || search_.flat() == nullptr) return false;
     device_ = (*ask_device_)();
     return device_ != nullptr;
   }
@@ -106,11 +107,11 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
     planes_ = search_.planes_;
     root_ = root;
     on_device_ = 0;
-    const bool fits =
-        device_ != nullptr && search_.flat_ != nullptr && device_->fits(*search_.flat_);
+    const auto flat = device_ != nullptr ? search_.flat() : nullptr;
+    const bool fits = flat != nullptr && device_->fits(*flat);
     splitter_ = std::make_unique<NodeSplitter>(
         *network_, terms_of(search_.cases().tables(), root), SplitSettings(), workers_,
-        planes_.get(), fits ? std::make_unique<DeviceNodes>(*device_, search_.flat_) : nullptr);
+        planes_.get(), fits ? std::make_unique<DeviceNodes>(*device_, flat) : nullptr);
     splitter_->pause = [this] {
       if (!goes_on()) throw tree::Abandoned();
     };
@@ -164,6 +165,16 @@ std::vector<engine::Ranges> NeuronSearch::ranges_on(std::size_t index,
   return verifier_.host->spec_ranges(box).ranges;
 }
 
+// Null: devices do not bound nodes of the network.
+std::shared_ptr<const FlatNetwork> NeuronSearch::flat() const {
+  const std::scoped_lock lock(flattening_);
+  if (!flat_) {
+    auto made = flat_network(*network_);
+    flat_.emplace(made ? std::make_shared<const FlatNetwork>(*std::move(made)) : nullptr);
+  }
+  return *flat_;
+}
+
 // The network of the clause's case.
 bool NeuronSearch::prepare(std::uint32_t root) {
   const std::size_t index = case_of(root);
@@ -176,10 +187,7 @@ bool NeuronSearch::prepare(std::uint32_t root) {
   planes_ = network_ != nullptr && NeuronPlanes::covers(*network_)
                 ? std::make_shared<NeuronPlanes>(*network_)
                 : nullptr;
-  flat_ = nullptr;
-  if (network_ != nullptr && ask_device_)
-    if (auto flat = flat_network(*network_))
-      flat_ = std::make_shared<const FlatNetwork>(*std::move(flat));
+  flat_.reset();
   network_case_ = index;
   return network_ != nullptr;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,7 @@ class NeuronSearch final : public SplitSearch {
   bool prepare(std::uint32_t root) override;
 
   std::vector<engine::Ranges> ranges_on(std::size_t index, const input::FloatBox& box) const;
+  std::shared_ptr<const FlatNetwork> flat() const;
 
   const DecisionVerifier& verifier_;
   const Plan& plan_;
@@ -69,7 +71,9 @@ class NeuronSearch final : public SplitSearch {
   mutable std::atomic<std::uint64_t> of_clauses_ = 0, of_gains_ = 0;  // nodes, by their rule
   mutable std::atomic<std::uint64_t> on_device_ = 0;                  // of all
   const AskNodeDevice ask_device_;
-  std::shared_ptr<const FlatNetwork> flat_;  // `network_`; null: devices do not bound its nodes
+  mutable std::mutex flattening_;
+  // `network_` for devices, once one is asked for.
+  mutable std::optional<std::shared_ptr<const FlatNetwork>> flat_;
 };
 
 }  // namespace bf_aot::decide

@@ -178,7 +178,7 @@ class Run final : public SharedNodes {
         engine::PieceRecorder recorder;
         if (auto proposal = worker.try_points(seat)) propose(std::move(*proposal));
         if (thread == 0 && is_over()) break;
-        if (!fill_batch(seat, worker.lanes())) {
+        if (!fill_batch(seat, lanes_of(worker))) {
           nap();
           continue;
         }
@@ -303,6 +303,16 @@ class Run final : public SharedNodes {
       seat.nodes.pop_back();
     }
     return !seat.batch.empty();
+  }
+
+  // The nodes of a worker's next call: all of its lanes while open nodes take little memory, and
+  // the fewest where they take a quarter of what they may.
+  std::size_t lanes_of(const TreeWorker& worker) const {
+    const std::size_t most = worker.lanes(), least = std::min(most, worker.least_lanes());
+    const std::size_t room = std::min(limits_.open_bytes, TreeLimits().open_bytes) / 4;
+    const double taken = static_cast<double>(open_bytes_) / static_cast<double>(room + 1);
+    const double left = std::max(0.0, 1 - taken);
+    return least + static_cast<std::size_t>(static_cast<double>(most - least) * left);
   }
 
   // Returns how many of `count` nodes the limit still allows, and counts them.

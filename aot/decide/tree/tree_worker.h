@@ -48,6 +48,9 @@ class TreeWorker {
 
   // The most nodes that a call of expand() takes.
   virtual std::size_t lanes() const = 0;
+  // How many of these a call needs at least to be worth while: open nodes are about as many as a
+  // call takes times the depth of the tree, so that calls take fewer where these fill the memory.
+  virtual std::size_t least_lanes() const { return lanes(); }
 
   // One expansion for each node, in order. Fate and children depend on the node alone: not on the
   // other nodes, nor on time, nor on earlier calls. So the tree is the same for any number of

@@ -1,6 +1,7 @@
 #include "aot/decide/neurons/device/kernel_device.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "aot/system/progress.h"
 #include "runtime/bf/c/nodes/network.h"
@@ -9,9 +10,10 @@ namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kItems = 128;  // of a group, on devices that are not processors
-constexpr std::size_t kLeastGroups = 4, kFirstGroups = 16, kMostGroups = 256;
+constexpr std::size_t kLeastGroups = 4, kMostGroups = 256;
 constexpr std::size_t kShare = 4;  // arrays take one in so many of the bytes that are free
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of nodes here, for a thread
+constexpr std::chrono::milliseconds kTurn(20);             // waited for, between pauses
 constexpr double kShort = 0.05, kLong = 0.2;               // seconds of a call
 
 const char* name_of(NodeDevice::Entry entry) {
@@ -29,7 +31,7 @@ const char* name_of(NodeDevice::Entry entry) {
 KernelDevice::KernelDevice(const build::DeviceName& name)
     : kernels_(name, "bf/c/nodes/lanes.h", kItems, kLanes), free_bytes_(kernels_.free_bytes()) {
   call_once();
-  groups_ = kFirstGroups;
+  groups_ = kLeastGroups;
 }
 
 // Of a network without neurons, and a clause without terms.
@@ -47,7 +49,7 @@ void KernelDevice::call_once() {
   nodes.gains.resize(kLanes);
   nodes.made.resize(at_lanes(BF_NODE_MADE));
   for (const Entry entry : {Entry::kAscend, Entry::kLookAhead})
-    call(entry, network, std::as_bytes(std::span(&clause, 1)), 1, nodes);
+    call(entry, network, std::as_bytes(std::span(&clause, 1)), 1, nodes, [] {});
   network_ = nullptr;
 }
 
@@ -66,8 +68,11 @@ std::size_t KernelDevice::together(const FlatNetwork& network) const {
 }
 
 void KernelDevice::call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
-                        std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes) {
-  const std::scoped_lock lock(mutex_);
+                        std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes,
+                        const std::function<void()>& pause) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (!lock.try_lock_for(kTurn)) pause();
+  pause();
   const system::Stopwatch stopwatch;
   if (network_ != network) {
     network_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -24,7 +25,8 @@ class KernelDevice final : public NodeDevice {
   std::size_t together(const FlatNetwork& network) const override;
   // The network is kept there until another one is asked for.
   void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
-            std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes) override;
+            std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes,
+            const std::function<void()>& pause) override;
 
  private:
   struct Arrays {
@@ -34,7 +36,7 @@ class KernelDevice final : public NodeDevice {
   void call_once();
   std::size_t most_groups(const FlatNetwork& network) const;
 
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
   engine::DeviceKernels kernels_;
   Arrays arrays_;  // destroyed before the device
   std::shared_ptr<const FlatNetwork> network_;

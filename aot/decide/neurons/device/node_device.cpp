@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "runtime/bf/c/nodes/network.h"
 
 namespace bf_aot::decide {
 namespace {
 
-constexpr float kLargest = std::numeric_limits<float>::max();
+constexpr float kLargest = 0x1p100F;  // of bounds and gains: their differences stay finite
 // Of multipliers and weights: sums of what they are multiplied with stay finite.
 constexpr float kMostOfChoice = 0x1p40F;
 
@@ -38,12 +37,13 @@ void DeviceNodes::load(std::size_t group, const LaneNodes& lanes) {
   std::ranges::copy(lanes.ranges.ratio, std::ranges::copy(lanes.ranges.lower, lower).out);
 }
 
-void DeviceNodes::ascend(std::span<const std::byte> clause) {
-  device_.call(NodeDevice::Entry::kAscend, network_, clause, groups_, arrays_);
+void DeviceNodes::ascend(std::span<const std::byte> clause, const std::function<void()>& pause) {
+  device_.call(NodeDevice::Entry::kAscend, network_, clause, groups_, arrays_, pause);
 }
 
-void DeviceNodes::look_ahead(std::span<const std::byte> clause) {
-  device_.call(NodeDevice::Entry::kLookAhead, network_, clause, groups_, arrays_);
+void DeviceNodes::look_ahead(std::span<const std::byte> clause,
+                             const std::function<void()>& pause) {
+  device_.call(NodeDevice::Entry::kLookAhead, network_, clause, groups_, arrays_, pause);
 }
 
 void DeviceNodes::take_choices(std::size_t group, LaneNodes& lanes) const {

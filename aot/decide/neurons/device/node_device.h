@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -35,9 +36,11 @@ class NodeDevice {
   virtual bool fits(const FlatNetwork& network) const = 0;
   // The nodes of a network that fits that should go together.
   virtual std::size_t together(const FlatNetwork& network) const = 0;
-  // Has groups call an entry point. Throws: BF3344 where the device fails.
+  // Has groups call an entry point. pause: is called while the device is another thread's; what it
+  // throws leaves nodes of no use. Throws: BF3344 where the device fails.
   virtual void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
-                    std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes) = 0;
+                    std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes,
+                    const std::function<void()>& pause) = 0;
 };
 
 // Nodes in groups of kLanes that go to a device, and its proposals for them, made fit for use:
@@ -60,9 +63,9 @@ class DeviceNodes {
   // Puts the lanes into a group.
   void load(std::size_t group, const LaneNodes& lanes);
 
-  // Both throw BF3344 where the device fails.
-  void ascend(std::span<const std::byte> clause);
-  void look_ahead(std::span<const std::byte> clause);
+  // See NodeDevice::call().
+  void ascend(std::span<const std::byte> clause, const std::function<void()>& pause);
+  void look_ahead(std::span<const std::byte> clause, const std::function<void()>& pause);
 
   // Gives the lanes, which hold a group's nodes, the choices that were found for them.
   void take_choices(std::size_t group, LaneNodes& lanes) const;

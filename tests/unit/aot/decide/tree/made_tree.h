@@ -19,6 +19,7 @@ struct MadeTree {
   std::uint64_t stuck = 0;     // one node in so many is; 0: none
   std::uint64_t violated = 0;  // one in so many has a proposal; 0: none
   std::size_t lanes = 3;
+  std::size_t least_lanes = 3;
   std::atomic<std::uint64_t>* expanded = nullptr;  // counts nodes; may be null
   std::uint64_t failing = 0;                       // the expansion that throws; 0: none
   std::uint64_t endless = 0;  // from this expansion on they take until the search ends; 0: none
@@ -47,6 +48,7 @@ class MadeWorker final : public TreeWorker {
   explicit MadeWorker(const MadeTree& tree) : tree_(tree) {}
 
   std::size_t lanes() const override { return tree_.lanes; }
+  std::size_t least_lanes() const override { return tree_.least_lanes; }
 
   void expand(std::span<const Node> nodes, std::vector<Expansion>& out) override {
     for (const Node& node : nodes) out.push_back(expand(node));

@@ -263,6 +263,22 @@ TEST(TreeSearch, EndsWithItsTimeAndItsMemory) {
   EXPECT_TRUE(is_whole(made.state));
 }
 
+// Calls that take thousands of nodes would open a tree in breadth until it fills its memory.
+TEST(TreeSearch, CallsTakeFewerNodesWhereOpenOnesFillTheMemory) {
+  MadeTree wide;
+  wide.lanes = 4096;
+  wide.least_lanes = 4096;
+  TreeLimits limits;
+  limits.open_bytes = 40'000;
+  EXPECT_EQ(search(wide, 1, 3, limits).end, TreeEnd::kMemory);
+  wide.least_lanes = 2;
+  for (const std::size_t threads : kThreads) {
+    const Searched made = search(wide, threads, 3, limits);
+    EXPECT_EQ(made.end, TreeEnd::kComplete);
+    EXPECT_EQ(made.state.nodes, search({}, 1, 3).state.nodes);
+  }
+}
+
 TEST(TreeSearch, ExpandsAsManyNodesAsAreAllowedByAnyNumberOfThreads) {
   for (const std::size_t threads : kThreads)
     for (const std::uint64_t nodes : {0, 1, 7, 500}) {
