@@ -52,8 +52,8 @@ class Babbler final : public NodeDevice {
   bool fits(const FlatNetwork& /*network*/) const override { return true; }
   std::size_t together(const FlatNetwork& /*network*/) const override { return 256; }
   void call(Entry /*entry*/, const std::shared_ptr<const FlatNetwork>& network,
-            std::span<const std::byte> /*clause*/, std::size_t /*groups*/,
-            NodeArrays& nodes, const std::function<void()>& /*pause*/) override {
+            std::span<const std::byte> /*clause*/, std::size_t /*groups*/, NodeArrays& nodes,
+            const std::function<void()>& /*pause*/) override {
     ++calls;
     for (auto* const array : {&nodes.choices, &nodes.made, &nodes.gains})
       for (float& each : *array) each = number(network->open);

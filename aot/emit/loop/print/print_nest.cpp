@@ -225,9 +225,14 @@ std::string NestPrinter::call_text() {
 
 void NestPrinter::declare(const std::string& suffix) {
   const std::string extents = expr_.extents();
+  const auto sizes = static_cast<std::size_t>(std::ranges::count(extents, '['));
+  std::string zeros(extents.empty() && expr_.lanes() == 1 ? "0" : dialect_.zeros());
+  // C++ compilers warn of arrays of arrays without all their braces: CUDA's, where C has {0}.
+  if (dialect_.is_c() && sizes > 1)
+    zeros = std::string(sizes - 1, '{') + zeros + std::string(sizes - 1, '}');
   for (const Sum& sum : nest_.expression().sums)
     line(fmt::format("{} {}{}{} = {};", expr_.type(sum.value->type), sum.accumulator, suffix,
-                     extents, extents.empty() && expr_.lanes() == 1 ? "0" : dialect_.zeros()));
+                     extents, zeros));
 }
 
 bool NestPrinter::leaves_registers() const {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bf/c/contraction.h"
 #include "bf/c/choices/slopes.h"
+#include "bf/c/contraction.h"
 
 // Rows that choose planes of the products and lower lines of the maxima that they pass:
 // bf/sums/mixed_planes.h in C99, with its proofs.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bf/c/functions.h"
 #include "bf/c/choices/slopes.h"
+#include "bf/c/functions.h"
 
 // Backward rows that choose lines of the elementwise functions that they pass:
 // bf/functions/mixtures.h in C99, with its proofs.

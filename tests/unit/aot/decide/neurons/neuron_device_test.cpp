@@ -27,8 +27,8 @@ class Idle final : public NodeDevice {
   bool fits(const FlatNetwork& /*network*/) const override { return true; }
   std::size_t together(const FlatNetwork& /*network*/) const override { return 128; }
   void call(Entry /*entry*/, const std::shared_ptr<const FlatNetwork>& /*network*/,
-            std::span<const std::byte> /*clause*/, std::size_t /*groups*/,
-            NodeArrays& /*nodes*/, const std::function<void()>& /*pause*/) override {}
+            std::span<const std::byte> /*clause*/, std::size_t /*groups*/, NodeArrays& /*nodes*/,
+            const std::function<void()>& /*pause*/) override {}
 };
 
 // Thousands of nodes.
