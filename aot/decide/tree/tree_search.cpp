@@ -305,13 +305,13 @@ class Run final : public SharedNodes {
     return !seat.batch.empty();
   }
 
-  // The nodes of a worker's next call: all of its lanes while open nodes take little memory, and
-  // the fewest where they take a quarter of what they may.
+  // The nodes of a worker's next call: all of its lanes while open nodes take an eighth of what
+  // they may at most, and the fewest where they take a quarter.
   std::size_t lanes_of(const TreeWorker& worker) const {
     const std::size_t most = worker.lanes(), least = std::min(most, worker.least_lanes());
     const std::size_t room = std::min(limits_.open_bytes, TreeLimits().open_bytes) / 4;
     const double taken = static_cast<double>(open_bytes_) / static_cast<double>(room + 1);
-    const double left = std::max(0.0, 1 - taken);
+    const double left = std::clamp(2 * (1 - taken), 0.0, 1.0);
     return least + static_cast<std::size_t>(static_cast<double>(most - least) * left);
   }
 

@@ -18,7 +18,8 @@ typedef unsigned long long Pointer;
 
 static const char* const words =
     "#include <cstdint>\n#include <cstring>\n#include <cmath>\n"
-    "#define __device__\n#define __global__ __attribute__((visibility(\"default\")))\n"
+    "#define __forceinline__ inline\n#define __device__\n#define __global__ "
+    "__attribute__((visibility(\"default\")))\n"
     "#define __shared__ static\n#define __syncthreads() ((void)0)\n"
     "struct Place { unsigned x; };\nstatic Place blockIdx, threadIdx = {0}, blockDim = {1};\n"
     "extern \"C\" void false_at(unsigned block) { blockIdx.x = block; }\n"

@@ -9,6 +9,7 @@
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
+#define __forceinline__ inline __attribute__((always_inline))
 
 struct uint3 {
   unsigned x, y, z;
