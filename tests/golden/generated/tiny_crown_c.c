@@ -130,7 +130,7 @@ BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
     }
   }
   {
-    float sum[2][4] = {0};
+    float sum[2][4] = {{0}};
     for (int j = 0; j < 2; ++j) {
       BF_UNROLL(2)
       for (int k = 0; k < 2; ++k) {
