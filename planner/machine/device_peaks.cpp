@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What figures stay finite with, and no device is beyond: of a rate a second, and of bytes.
+// Limits of a rate a second and of bytes. Every device is within them, and all figures that are
+// made with them stay finite.
 constexpr double kLeastRate = 1e3, kMostRate = 1e21, kMostBytes = 1e18;
 
 double read_number(const ProfileReader& reader, std::string_view key, double least, double most) {
@@ -59,7 +60,8 @@ const std::vector<DevicePeaks>& shipped_devices() {
 
 }  // namespace
 
-// As many groups run at once as reach the peak, at least: where those fit into a memory, all may.
+// At least as many groups run at once as reach the peak. Where these fit into a memory, all groups
+// may read from it.
 MachineProfile share_of_box(const DevicePeaks& peaks, double boxes, double weights_bytes) {
   const auto rate = [&](const DeviceRate& of) { return std::min(of.group, of.all / boxes); };
   const double at_once = std::clamp(peaks.float32.all / peaks.float32.group, 1.0, boxes);

@@ -8,7 +8,7 @@
 namespace bf_aot {
 
 // A JSON object of a profile, of a machine or a device: every key must be asked for, and be there.
-// What is wrong is BF2132.
+// Each fault of such a file throws BF2132.
 class ProfileReader {
  public:
   using Json = nlohmann::ordered_json;

@@ -132,7 +132,7 @@ Intervals point_intervals(const Rationals& point, std::size_t inputs) {
   return found;
 }
 
-// What the passes make of it has the same values, within what its constants are rounded by.
+// The network that the passes make has the same values, but for the roundings of its constants.
 TEST(Derivative, IsANetworkForThePasses) {
   Random random(testing::seed_from_environment(43));
   int tried = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What sources in OpenCL C use of it, in C++: the items of a group are threads. WORDS_ITEMS: how
-// many. A group is at work at a time.
+// The part of OpenCL C that its sources use, in C++: the items of a group are threads. WORDS_ITEMS:
+// how many. A group is at work at a time.
 
 #include <float.h>
 #include <math.h>

@@ -34,7 +34,7 @@ KernelDevice::KernelDevice(const build::DeviceName& name)
   groups_ = kLeastGroups;
 }
 
-// Of a network without neurons, and a clause without terms.
+// The calls are of a network without neurons, and of a clause without terms.
 void KernelDevice::call_once() {
   bf_node_network head = {};
   head.layers_at = head.parts_at = head.integers_at = head.numbers_at = sizeof head;

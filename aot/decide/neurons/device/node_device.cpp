@@ -8,8 +8,8 @@
 namespace bf_aot::decide {
 namespace {
 
-constexpr float kLargest = 0x1p100F;  // of bounds and gains: their differences stay finite
-// Of multipliers and weights: sums of what they are multiplied with stay finite.
+constexpr float kLargest = 0x1p100F;  // bound or gain: differences of two stay finite
+// The largest multiplier or weight. Sums of products with such numbers stay finite.
 constexpr float kMostOfChoice = 0x1p40F;
 
 // A number that is finite, at least 0 and at most `most`.

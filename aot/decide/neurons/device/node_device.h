@@ -63,7 +63,7 @@ class DeviceNodes {
   // Puts the lanes into a group.
   void load(std::size_t group, const LaneNodes& lanes);
 
-  // See NodeDevice::call().
+  // Both make a call of the device with all groups: NodeDevice::call().
   void ascend(std::span<const std::byte> clause, const std::function<void()>& pause);
   void look_ahead(std::span<const std::byte> clause, const std::function<void()>& pause);
 
