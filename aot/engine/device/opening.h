@@ -20,9 +20,9 @@ class Opening {
   Opening(const Opening&) = delete;
   Opening& operator=(const Opening&) = delete;
 
-  // Whether the function has returned. Throws what it threw. Several threads may ask.
+  // Returns whether the function has returned. Throws what it threw. Several threads may ask.
   bool is_ready() const;
-  // Likewise, once it has returned or thrown.
+  // Waits until the function has returned. Throws what it threw.
   void wait() const;
 
  private:
@@ -43,7 +43,7 @@ class OpeningOf {
       : made_(std::make_shared<std::shared_ptr<Made>>()),
         opening_([made = made_, open = std::move(open)] { *made = open(); }) {}
 
-  // Null while it is not ready. Throws what opening it threw. Several threads may ask.
+  // Returns null while it is not ready. Throws what opening it threw. Several threads may ask.
   std::shared_ptr<Made> get() const { return opening_.is_ready() ? *made_ : nullptr; }
   std::shared_ptr<Made> wait() const {
     opening_.wait();

@@ -25,8 +25,8 @@ struct FlatNetwork {
   std::size_t arena(std::size_t items) const;
 };
 
-// None where devices do not bound its nodes, as there are functions, products, a ball, or more
-// numbers than their integers count.
+// Returns nothing where devices do not bound its nodes: where there are functions, products or a
+// ball, or more numbers than their integers count.
 std::optional<FlatNetwork> flat_network(const BoxNetwork& network);
 
 // The nodes' clause as devices read it.

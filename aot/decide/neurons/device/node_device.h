@@ -32,7 +32,7 @@ class NodeDevice {
   NodeDevice(const NodeDevice&) = delete;
   NodeDevice& operator=(const NodeDevice&) = delete;
 
-  // Whether there is room for a network and some nodes.
+  // Returns whether there is room for a network and some nodes.
   virtual bool fits(const FlatNetwork& network) const = 0;
   // The nodes of a network that fits that should go together.
   virtual std::size_t together(const FlatNetwork& network) const = 0;
@@ -70,12 +70,12 @@ class DeviceNodes {
   // Gives the lanes, which hold a group's nodes, the choices that were found for them.
   void take_choices(std::size_t group, LaneNodes& lanes) const;
   float bound(std::size_t group, std::size_t lane) const;
-  // Whether float32 may violate the clause at the node's point.
+  // Returns whether float32 may violate the clause at the node's point.
   bool violated(std::size_t group, std::size_t lane) const;
   // After ascend(): how much a bound may gain by a split of an open neuron.
   float gain(std::size_t group, std::size_t open, std::size_t lane) const;
   std::vector<Candidate> candidates(std::size_t group, std::size_t lane) const;
-  // Whether an open neuron was split in the node that was loaded.
+  // Returns whether an open neuron was split in the node that was loaded.
   bool is_split(std::size_t group, std::size_t open, std::size_t lane) const;
 
  private:
