@@ -206,6 +206,7 @@ class ExactNeurons {
 
 TEST_F(NodesOnDevices, NoProposalClosesAViolation) {
   int closed = 0, inside = 0;
+  std::ptrdiff_t most_points = 0;
   for_each_case(30, [&](const SplitCase& one) {
     const auto subject = subject_of(one);
     // Hidden layers of the plan are the net's, in order.
@@ -231,6 +232,10 @@ TEST_F(NodesOnDevices, NoProposalClosesAViolation) {
     splitter.expand(nodes, results);
     EXPECT_GT(babbler.calls, 0);
     EXPECT_EQ(splitter.device_nodes(), kNodes);
+    const auto points = std::ranges::count_if(
+        results, [](const SplitResult& each) { return each.point && each.halves; });
+    EXPECT_LE(points, 16) << "each takes exact evaluations";
+    most_points = std::max<std::ptrdiff_t>(most_points, points);
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       closed += results[n].closed ? 1 : 0;
       if (const auto& halves = results[n].halves)
@@ -251,6 +256,7 @@ TEST_F(NodesOnDevices, NoProposalClosesAViolation) {
   });
   EXPECT_GT(closed, 10) << "proofs had nothing to do";
   EXPECT_GT(inside, 50);
+  EXPECT_EQ(most_points, 16) << "the limit had nothing to do";
 }
 
 // A device and lanes bound and split the same nodes.

@@ -122,19 +122,26 @@ void NodeSplitter::split_group(std::size_t group, std::span<const SplitNode> nod
     const auto proven = lanes_.proof.prove();
     for (std::size_t p = 0; p < members.size(); ++p) results[members[p]].closed = proven[p];
   }
-  // Each point takes exact evaluations, and as many as lanes find are enough.
-  if (violated && points_left_ > 0) {
+  if (violated) {
     lanes_.proposal.bound();
     const auto here = lanes_.proposal.violated();
     for (std::size_t p = 0; p < members.size(); ++p)
-      if (here[p] && !results[members[p]].closed && points_left_ > 0) {
+      if (here[p] && !results[members[p]].closed)
         results[members[p]].point = lanes_.proposal.point(p);
-        --points_left_;
-      }
   }
   for (std::size_t p = 0; p < members.size(); ++p)
     if (SplitResult& result = results[members[p]]; !result.closed)
       split(nodes[members[p]], device_candidates(group, p), 0, result);
+  // Each point takes exact evaluations, and as many as lanes may find are enough. A leaf keeps its
+  // own: nobody asks for it again, as for halves.
+  for (const std::size_t member : members) {
+    SplitResult& result = results[member];
+    if (!result.point || !result.halves) continue;
+    if (points_left_ > 0)
+      --points_left_;
+    else
+      result.point.reset();
+  }
 }
 
 // The device's candidates for a node, as those of lane 0; where it has none, the first neuron that
