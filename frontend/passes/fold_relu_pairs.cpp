@@ -104,16 +104,20 @@ bool may_have_opposite_rows(const Op& op) {
   return found != rows.end();
 }
 
+// Rows without weights are constants, which are no pair: other passes fold them.
 bool are_opposite_rows(const SparseAffine& layer, std::size_t i, std::size_t j) {
   const std::int64_t a = layer.row_start[i], b = layer.row_start[j];
   const std::int64_t count = layer.row_start[i + 1] - a;
   if (count != layer.row_start[j + 1] - b || layer.bias.data[i] != -layer.bias.data[j])
     return false;
-  for (std::int64_t k = 0; k < count; ++k)
+  bool is_constant = true;
+  for (std::int64_t k = 0; k < count; ++k) {
     if (layer.column[index_of(a + k)] != layer.column[index_of(b + k)] ||
         layer.value.data[index_of(a + k)] != -layer.value.data[index_of(b + k)])
       return false;
-  return true;
+    is_constant = is_constant && layer.value.data[index_of(a + k)] == 0;
+  }
+  return !is_constant;
 }
 
 struct Pairs {

@@ -121,6 +121,25 @@ TEST(FoldReluPairs, InSparseLayers) {
   }
 }
 
+// Neurons of rows without weights are constants, which other passes fold: as a pair they would take
+// nodes more.
+TEST(FoldReluPairs, ConstantsAreNoPairs) {
+  for (const bool zeros : {false, true}) {
+    Graph graph = sparse_layers({1, -1, 2, -2, 3, -4, 4, -5});
+    auto& inner = std::get<SparseAffine>(graph.nodes[0].op);
+    for (const std::size_t row : {0, 1, 2, 3})
+      for (auto k = inner.row_start[row]; k < inner.row_start[row + 1]; ++k)
+        inner.value.data[static_cast<std::size_t>(k)] = 0;
+    if (!zeros) {  // left out, as importers leave them out
+      inner.value.data.erase(inner.value.data.begin(), inner.value.data.begin() + 8);
+      inner.column.erase(inner.column.begin(), inner.column.begin() + 8);
+      for (std::int64_t& start : inner.row_start) start = std::max<std::int64_t>(0, start - 8);
+      inner.value.shape = {static_cast<std::int64_t>(inner.column.size())};
+    }
+    EXPECT_FALSE(fold_relu_pairs(graph));
+  }
+}
+
 TEST(FoldReluPairs, OthersStay) {
   // Another weight, another bias, other columns.
   expect_neurons(import_body(layers("1, -1.5, 2, -2", "0, 0", "7, -7", "2")), 2);
