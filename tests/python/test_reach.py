@@ -12,6 +12,7 @@ import pytest
 
 import bf_aot
 from bf_aot import Verdict
+from bf_aot._reach import _result as reach_result
 
 BOX = ([0.2, -0.2], [0.4, 0.2])
 UPRIGHT = "(<= -0.5 x[0] 0.5)"
@@ -120,8 +121,13 @@ def test_stop_and_errors(pendulum, loops):
             return True
 
     given = {"period": 0.05, "steps": 10}
-    assert bf_aot.reach(*pendulum, BOX, always=["(<= x[0] 0.4)"], stop=Stop(), timeout=60, **given).verdict in (
-        Verdict.UNKNOWN, Verdict.FALSIFIED)
+    for _ in range(20):  # some are stopped before the first piece of a tube
+        found = bf_aot.reach(*pendulum, BOX, always=["(<= x[0] 0.4)"], stop=Stop(), timeout=60, **given)
+        assert found.verdict in (Verdict.UNKNOWN, Verdict.FALSIFIED) and found.lower.shape == (len(found.times), 2)
+        assert found.state_names == ["x[0]", "x[1]"] and found._repr_html_() is not None
+    answer = {**found.details, "tube": [], "answer": "unknown"}
+    empty = reach_result({"json": json.dumps(answer), "svg": ""}, 2)
+    assert empty.lower.shape == empty.upper.shape == empty.times.shape == (0, 2) and list(empty._columns())
     for code, more in (("BF3603", {"steps": 10}), ("BF3611", {**given, "always": ["(<= y 1)"]}),
                        ("BF3605", {**given, "at": [(1, "true")]}), ("BF3604", {**given, "delayed": True}),
                        ("BF3602", {**given, "constants": {"w": ([0], [1])}}), ("BF3501", {**given, "jobs": -1})):

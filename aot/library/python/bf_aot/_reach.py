@@ -212,15 +212,17 @@ def reach(controller: Any, plant: Any = None, box: Optional[Ends] = None, *,
         **{role: f"{role} {model.name}" for role, model in networks.items()}}
     text = json.dumps({key: value for key, value in question.items() if value is not None}, allow_nan=False)
     given = {question[role]: model._native for role, model in networks.items()}
-    return _result(_native.reach(text, None, given, more, tubes, progress, stop))
+    states = len(question["initial"]["lower"])
+    return _result(_native.reach(text, None, given, more, tubes, progress, stop), states)
 
 
-def _result(found: Dict[str, str]) -> Reach:
+def _result(found: Dict[str, str], states: int = 0) -> Reach:
+    """The answer. A loop that is stopped at its start has no piece of a tube to tell the number of states."""
     answer = json.loads(found["json"])
     tube = answer["tube"]
-    state = np.array([piece["state"] for piece in tube], dtype=np.float64)
-    state = state.reshape(len(tube), -1, 2)
+    states = len(tube[0]["state"]) if tube else len(answer["state_names"] or ()) or states
+    state = np.array([piece["state"] for piece in tube], dtype=np.float64).reshape(len(tube), states, 2)
     verdict = None if answer["answer"] == "bounded" else Verdict(answer["answer"])
-    names = list(answer["state_names"] or (f"x[{i}]" for i in range(state.shape[1])))
+    names = list(answer["state_names"] or (f"x[{i}]" for i in range(states)))
     return Reach(verdict, np.array([[piece["from"], piece["to"]] for piece in tube]).reshape(-1, 2), state[..., 0],
                  state[..., 1], answer["violation"], answer["obstacle"], names, answer, found["svg"], answer["seconds"])
