@@ -357,12 +357,15 @@ KernelId LoweringPlanner::backward(LayerId index, int tile, const RowKernel& how
                                      : kernel.schedule.vectors;
   kernel.schedule.columns = tile_columns(kernel.in, vectors, registers, few ? 1 : 3,
                                          how.live_in && lanes_ > 1 && !how.wide);
-  if (kernel.schedule.items > 1) {
-    const DealtTile dealt = dealt_tile(kernel.rows, kernel.in, kernel.schedule.items);
+  kernel.schedule.chunk = backward_chunk(index);
+  if (const int items = kernel.schedule.items; items > 1) {
+    const DealtTile dealt = dealt_tile(kernel.rows, kernel.in, items);
     kernel.schedule.vectors = dealt.rows;
     kernel.schedule.columns = dealt.columns;
+    if (!how.wide)
+      kernel.schedule.staged =
+          staged_columns(dealt, kernel.rows, kernel.in, kernel.schedule.chunk, items);
   }
-  kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);
 }

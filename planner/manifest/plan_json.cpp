@@ -281,6 +281,7 @@ Json kernels_json(const Plan& plan) {
          {"depth", kernel.depth},
          {"reason", kernel.reason},
          {"predicted_seconds", four_digits(kernel.predicted_seconds)}});
+    if (kernel.schedule.staged > 0) list.back()["schedule"]["staged"] = kernel.schedule.staged;
   }
   return list;
 }

@@ -18,6 +18,9 @@ struct Schedule {
   int pixels = 0;
   int last_columns = 0;
   int items = 1;  // of a device's group, over which outputs are dealt out; 1: one computes all
+  // Columns whose weights, for a chunk of terms, items copy to memory of the group before they sum
+  // them. 0: each item loads weights itself.
+  int staged = 0;
   bool operator==(const Schedule&) const = default;
 };
 

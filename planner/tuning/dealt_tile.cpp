@@ -1,5 +1,6 @@
 #include "planner/tuning/dealt_tile.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace bf_aot {
@@ -9,6 +10,9 @@ namespace {
 // registers.
 constexpr int kMostSums = 20;
 constexpr int kMostRows = 8;  // of a tile
+// Of weights in the memory of a group: 32 KiB is the least that OpenCL 3.0 has (4.2, table 5), and
+// 9 groups of CUDA's processors, of 228 KB each, have as much.
+constexpr int kMostStaged = 6144;
 
 int turns_for(int count, int at_once) {
   return (count + at_once - 1) / at_once;
@@ -46,6 +50,13 @@ DealtTile dealt_tile(int rows, int columns, int items) {
       }
     }
   return best;
+}
+
+int staged_columns(const DealtTile& tile, int rows, int columns, int chunk, int items) {
+  const int of_rows = row_items(rows / tile.rows, items);
+  const int staged = tile.columns * (items / of_rows);
+  const int row = std::min(staged, columns / tile.columns * tile.columns) | 1;
+  return of_rows > 1 && row * chunk <= kMostStaged ? staged : 0;
 }
 
 }  // namespace bf_aot

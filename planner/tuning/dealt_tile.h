@@ -17,4 +17,9 @@ int row_items(int row_tiles, int items);
 // item's registers. Rows of a tile divide `rows`.
 DealtTile dealt_tile(int rows, int columns, int items);
 
+// The columns whose weights, for a chunk of terms, items copy to memory of the group: those that
+// they sum at once. 0 where no two items read a weight, or where that memory would leave room for
+// few groups.
+int staged_columns(const DealtTile& tile, int rows, int columns, int chunk, int items);
+
 }  // namespace bf_aot

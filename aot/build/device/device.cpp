@@ -104,12 +104,12 @@ std::string device_text(Language language, const std::string& source) {
 }
 
 std::string device_kernels_text(Language language, int items, std::string_view header) {
-  return device_text(language,
-                     fmt::format("#define BF_ITEMS {}\n#define BF_TEAM_BYTES {}\n"
-                                 "#include \"bf/c/words/{}.h\"\n#include \"bf/c/probe.h\"\n"
-                                 "#include \"{}\"\n",
-                                 items, emit::device_team_bytes(items),
-                                 language == Language::kCuda ? kCuda : kOpenCl, header));
+  return device_text(
+      language, fmt::format("#define BF_ITEMS {}\n#define BF_STAGED 0\n#define BF_TEAM_BYTES {}\n"
+                            "#include \"bf/c/words/{}.h\"\n#include \"bf/c/probe.h\"\n"
+                            "#include \"{}\"\n",
+                            items, emit::device_team_bytes(items, 0),
+                            language == Language::kCuda ? kCuda : kOpenCl, header));
 }
 
 std::vector<emit::EmittedFile> device_files(const Lowered& lowered, const std::string& stem) {

@@ -364,6 +364,8 @@ std::string CallText::text(const Call& call) const {
   if (plan_.config.items > 1 && routine != nullptr &&
       find_c_routine(*routine)->dealt == Dealt::kTogether)
     arguments.emplace_back("team");
+  if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
+    if (plan_.kernel(kernel->id).schedule.staged > 0) arguments.emplace_back("team");
   return fmt::format("{}({})", callee(call), fmt::join(arguments, ", "));
 }
 

@@ -24,8 +24,9 @@ std::vector<DeviceEntry> device_entries(const Plan& plan);
 // Bytes between the arenas of two boxes.
 std::int64_t device_arena_bytes(const Plan& plan);
 
-// Bytes of bf_team of bf/c/core.h, which the items of a group share; 0: a group is one item.
-std::int64_t device_team_bytes(int items);
+// Bytes of bf_team of bf/c/core.h, which the items of a group share, with so many weights; 0: a
+// group is one item.
+std::int64_t device_team_bytes(int items, std::int64_t staged);
 std::int64_t device_team_bytes(const Plan& plan);
 
 // The source for the device, which includes headers of the runtime.

@@ -51,6 +51,13 @@ std::string kernels(const Lowered& lowered) {
   return text;
 }
 
+// The most that an entry point's kernels share at a time.
+std::int64_t staged_floats(const Plan& plan) {
+  std::int64_t most = 0;
+  for (const Kernel& kernel : plan.kernels) most = std::max(most, emit::staged_floats(kernel));
+  return most;
+}
+
 struct TableWords {
   std::string_view type, place;
 };
@@ -134,14 +141,14 @@ std::int64_t device_arena_bytes(const Plan& plan) {
   return (plan.arena_bytes() + align - 1) / align * align;
 }
 
-std::int64_t device_team_bytes(int items) {
-  constexpr std::int64_t kCount = 4, kSums = std::int64_t{2} * 8 * 8;
-  if (items == 1) return 0;
-  return (items * kCount + 7) / 8 * 8 + kSums;
+std::int64_t device_team_bytes(int items, std::int64_t staged) {
+  constexpr std::int64_t kCount = 4, kSums = std::int64_t{2} * 8 * 8, kWeight = 4;
+  const auto whole = [](std::int64_t bytes) { return (bytes + 7) / 8 * 8; };
+  return items == 1 ? 0 : whole(items * kCount) + kSums + whole(staged * kWeight);
 }
 
 std::int64_t device_team_bytes(const Plan& plan) {
-  return device_team_bytes(plan.config.items);
+  return device_team_bytes(plan.config.items, staged_floats(plan));
 }
 
 std::string emit_device_source(const Lowered& lowered) {
@@ -150,9 +157,10 @@ std::string emit_device_source(const Lowered& lowered) {
   const calls::Bodies bodies(lowered, {});
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format(
-      "\n// The items of a group, and bytes of the memory that they share.\n"
-      "#define BF_ITEMS {}\n#define BF_TEAM_BYTES {}\n",
-      plan.config.items, device_team_bytes(plan));
+      "\n// The items of a group, weights that they share at a time, and bytes of the memory that\n"
+      "// they share.\n"
+      "#define BF_ITEMS {}\n#define BF_STAGED {}\n#define BF_TEAM_BYTES {}\n",
+      plan.config.items, staged_floats(plan), device_team_bytes(plan));
   text += "\n" + calls::c_includes(plan, programs) + "#include \"bf/c/probe.h\"\n\n";
   text += emit_conv_shapes(plan, programs) + emit_max_groups(plan, programs) +
           emit_function_tables(plan, programs);

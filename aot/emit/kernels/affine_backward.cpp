@@ -71,18 +71,44 @@ bool is_dealt(const Kernel& kernel) {
   return kernel.schedule.items > 1;
 }
 
-// Each item sums a tile of rows and columns.
-void deal_product(Nest& nest, const Kernel& kernel, const std::vector<std::string>& inner) {
-  const int items = row_items(kernel.rows / kernel.schedule.vectors, kernel.schedule.items);
+// Columns [begin, end) of a product, `tile` of them at a time.
+struct Columns {
+  const char* name;
+  std::int64_t begin, end, tile;
+};
+
+// Each item sums a tile of rows and columns, inside loops that all items have.
+void deal_product(Nest& nest, const Kernel& kernel, const std::vector<std::string>& inner,
+                  std::vector<std::string> order = {}) {
   nest.split("r", kernel.schedule.vectors, "rows");
-  std::vector<std::string> order = {"rows", "column"};
+  order.insert(order.end(), {"rows", "column"});
   order.insert(order.end(), inner.begin(), inner.end());
   order.insert(order.end(), {"j", "k", "r"});
   nest.reorder(order);
   nest.unroll("k");
   nest.unroll("r");
+}
+
+void bind_product(Nest& nest, const Kernel& kernel) {
+  const int items = row_items(kernel.rows / kernel.schedule.vectors, kernel.schedule.items);
   nest.bind("rows", 1, items);
   nest.bind("column", items, kernel.schedule.items / items);
+}
+
+// Columns whose weights go through memory of the group: those of whole tiles.
+bool is_staged(const Kernel& kernel, const Columns& columns) {
+  return kernel.schedule.staged > 0 && columns.begin == 0;
+}
+
+// Items copy the weights of a chunk of terms and so many columns, each those of terms of its own,
+// as neighbours lie in panels; then they sum them. Sums leave for memory after each chunk.
+void stage_weights(loop::Program& program, const char* name, const Kernel& kernel) {
+  program.apply(loop::CacheRead{name, "weight", "block", "staged", loop::Scope::kGroup});
+  bind_product(program.nest(name), kernel);
+  Nest& copy = program.nest("staged");
+  const int items = row_items(std::min(kernel.schedule.chunk, kernel.out), kernel.schedule.items);
+  copy.bind("j", 1, items);
+  if (items < kernel.schedule.items) copy.bind("k", items, kernel.schedule.items / items);
 }
 
 // The register tile of a product: `columns` times all rows or a group of `vectors` vectors.
@@ -140,12 +166,6 @@ Nest relaxation(const Kernel& kernel) {
   return nest;
 }
 
-// Columns [begin, end) of a product, `tile` of them at a time.
-struct Columns {
-  const char* name;
-  std::int64_t begin, end, tile;
-};
-
 // The product result = W^T coefficients, in float32.
 Nest product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
@@ -157,9 +177,16 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   Nest nest(std::move(what));
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
+  if (is_staged(kernel, columns)) {
+    nest.split("column", kernel.schedule.staged / columns.tile, "columns");
+    nest.split("j", kernel.schedule.chunk, "block");
+    deal_product(nest, kernel, {}, {"columns", "block"});
+    return nest;
+  }
   if (is_dealt(kernel)) {
     nest.split("j", kernel.schedule.chunk, "block");
     deal_product(nest, kernel, {"block"});
+    bind_product(nest, kernel);
     nest.cache_write("block");
     return nest;
   }
@@ -198,6 +225,7 @@ Nest wide_product(const Kernel& kernel, const Columns& columns) {
   nest.split("k", columns.tile, "column");
   if (is_dealt(kernel)) {
     deal_product(nest, kernel, {});
+    bind_product(nest, kernel);
     return nest;
   }
   nest.split("j", kernel.panel, "panel");
@@ -227,6 +255,7 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
   const auto add = [&](const Columns& columns) {
     made.program.add(columns.name,
                      kernel.wide ? wide_product(kernel, columns) : product(kernel, columns));
+    if (is_staged(kernel, columns)) stage_weights(made.program, columns.name, kernel);
     if (!kernel.wide && !kernel.live_in && columns.begin > 0 && !is_dealt(kernel))
       made.program.compute_at(columns.name, "product", "block");
   };

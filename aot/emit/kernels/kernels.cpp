@@ -56,6 +56,10 @@ void check_depth(const Kernel& kernel, const KernelNests& made) {
 
 }  // namespace
 
+std::int64_t staged_floats(const Kernel& kernel) {
+  return kernel.schedule.staged > 0 ? nests_of(kernel).program.staged() : 0;
+}
+
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect& dialect) {
   BF_CHECK(!dialect.is_c() || kernel.schedule.lanes == 1);
   const KernelNests made = nests_of(kernel);
@@ -66,6 +70,8 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect
   if (schedule.columns > 1) text += fmt::format(" x {} columns", schedule.columns);
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
   if (schedule.unroll > 1) text += fmt::format(", unrolled by {}", schedule.unroll);
+  if (schedule.staged > 0)
+    text += fmt::format(", weights of {} columns in the group's memory", schedule.staged);
   if (kernel.rolled) text += ", ends of tiles in a loop";
   if (kernel.prefetch > 0) text += fmt::format(", weights {} bytes ahead", kernel.prefetch);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
@@ -76,6 +82,7 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs, const Dialect
       each.replace(list, kList.size(), dialect.integer("int32"));
     if (each.find('*') != std::string::npos) each.insert(0, dialect.shared());
   }
+  if (made.program.staged() > 0) parameters.emplace_back("BF_LOCAL bf_team* team");
   text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(parameters, ", "));
   text += loop::print(made.program, needs, dialect);
   text += "}\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ KernelNests forward_lines_nests(const Kernel& kernel);
 
 // The nests of a kernel, by the function of its family.
 KernelNests nests_of(const Kernel& kernel);
+
+// The weights that the kernel's items share at a time: floats of the group's memory.
+std::int64_t staged_floats(const Kernel& kernel);
 
 // The lines before kernels: types of vectors and intrinsics that they need, in a namespace that is
 // left open. Their helpers are in bf/core/kernel.h, which the file includes.

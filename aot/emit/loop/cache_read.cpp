@@ -20,6 +20,7 @@ struct Digit {
   std::string axis;
   std::int64_t tile = 0;
   std::int64_t length = 0;
+  std::int64_t stride = 0;  // in the packed array
 };
 
 // The part of a buffer that is read in an iteration of the loop at `position`.
@@ -81,24 +82,64 @@ Reason find_part(const Nest& nest, const CacheRead& primitive, std::size_t posit
     part.size *= digit.length;
     if (part.size > kMostBytes) return fmt::format("an array of more than {} bytes", kMostBytes);
   }
+  part.size = 1;
+  for (auto digit = part.digits.rbegin(); digit != part.digits.rend(); ++digit) {
+    digit->stride = part.size;
+    part.size *= digit->length;
+    const bool is_row = digit + 1 != part.digits.rend() && digit == part.digits.rbegin();
+    if (primitive.scope == Scope::kGroup && is_row && part.size % 2 == 0) ++part.size;
+  }
   if (4 * part.size > kMostBytes) return fmt::format("an array of more than {} bytes", kMostBytes);
   return std::nullopt;
 }
 
-// The place of an element in the packed array: the digits' values, counted from where their tiles
-// begin.
+// The place of an element in the packed array: the digits' values, or places in lists, counted from
+// where their tiles begin.
 Index packed_index(const Nest& nest, const Part& part) {
   Index index;
-  std::int64_t stride = part.size;
   for (const Digit& digit : part.digits) {
-    stride /= digit.length;
-    index.terms.push_back({digit.axis, 1, stride});
+    const Axis& axis = nest.axis(digit.axis);
+    index.terms.push_back({digit.axis, 1, digit.stride, axis.walks_places()});
     if (digit.tile == 0)
-      index.constant -= stride * nest.axis(digit.axis).begin;
+      index.constant -= digit.stride * axis.begin;
     else
-      index.terms.push_back({digit.axis, digit.tile, -stride * digit.tile});
+      index.terms.push_back(
+          {digit.axis, digit.tile, -digit.stride * digit.tile, axis.walks_places()});
   }
   return index;
+}
+
+// The axis of the copy: all its values, or places.
+Axis whole(Axis axis) {
+  axis.list.clear();
+  axis.entries = 0;
+  axis.reduced = false;
+  return axis;
+}
+
+// The element that a place of a list has: what the copy reads.
+Index by_place(const Nest& nest, const Index& index) {
+  Index made = index;
+  std::erase_if(made.terms, [&](const IndexTerm& term) {
+    const Axis& axis = nest.axis(term.axis);
+    if (!axis.walks_places()) return false;
+    made.lookups.push_back({axis.list, {{term.axis}}, 1, term.coefficient});
+    return true;
+  });
+  return made;
+}
+
+// The reason why the copy cannot name what a list has.
+Reason why_not_by_place(const Nest& nest, const Part& part) {
+  const auto tiles = [&](const Index& index) {
+    return std::ranges::any_of(index.terms, [&](const IndexTerm& term) {
+      return nest.axis(term.axis).walks_places() && term.tile > 1;
+    });
+  };
+  const bool apart = tiles(part.index) || std::ranges::any_of(part.within, [&](const Range& range) {
+                       return tiles(range.value);
+                     });
+  return apart ? Reason("tiles of a list's entries have no places") : std::nullopt;
 }
 
 // The copy: the nest's loops down to the place, then the tile's digits.
@@ -107,13 +148,17 @@ Nest copy_nest(const Nest& nest, const CacheRead& primitive, const Part& part,
   Expression what;
   const auto add_axis = [&](const std::string& name) {
     if (std::ranges::find(what.axes, name, &Axis::name) == what.axes.end())
-      what.axes.push_back(nest.axis(name));
+      what.axes.push_back(whole(nest.axis(name)));
   };
   for (std::size_t i = 0; i <= position; ++i) add_axis(nest.loops()[i].axis);
   for (const Digit& digit : part.digits) add_axis(digit.axis);
+  Index packed = packed_index(nest, part);
+  for (IndexTerm& term : packed.terms) term.place = false;
+  std::vector<Range> within = part.within;
+  for (Range& range : within) range.value = by_place(nest, range.value);
   what.body = {Store{primitive.packed,
-                     packed_index(nest, part),
-                     load_within(primitive.buffer, part.index, part.within, part.type),
+                     std::move(packed),
+                     load_within(primitive.buffer, by_place(nest, part.index), within, part.type),
                      {}}};
   std::vector<Loop> loops(nest.loops().begin(),
                           nest.loops().begin() + static_cast<std::ptrdiff_t>(position) + 1);
@@ -138,7 +183,6 @@ Reason Program::check(const CacheRead& primitive) const {
         return fmt::format("nest '{}' stores '{}'", nests_[guest].name, access.buffer);
   if (has_nest(primitive.packed)) return fmt::format("the name '{}' is taken", primitive.packed);
   const Nest& reader = nest(primitive.nest);
-  if (Reason reason = why_listed(reader)) return reason;
   for (const Access& access : accesses(reader.expression()))
     if (access.buffer == primitive.packed)
       return fmt::format("the name '{}' is taken", primitive.packed);
@@ -148,6 +192,9 @@ Reason Program::check(const CacheRead& primitive) const {
   const std::size_t at = reader.position(primitive.loop);
   Part part;
   if (Reason reason = find_part(reader, primitive, at, part)) return reason;
+  if (Reason reason = why_not_by_place(reader, part)) return reason;
+  if (primitive.scope == Scope::kGroup && (staged() > 0 || part.type != Type::kFloat32))
+    return "a group's memory has one array of floats";
   for (std::size_t i = 0; i <= at; ++i)
     if (reader.loops()[i].kind != LoopKind::kSerial)
       return fmt::format("loop '{}' is not serial", reader.loops()[i].name);
@@ -170,7 +217,7 @@ void Program::run(const CacheRead& primitive) {
   });
   copy.share(loop + 1);
   reader.share(loop + 1);
-  locals_.push_back({primitive.packed, part.type, part.size});
+  locals_.push_back({primitive.packed, part.type, part.size, primitive.scope});
   nests_.insert(nests_.begin() + static_cast<std::ptrdiff_t>(at),
                 {primitive.packed, std::move(copy), primitive.nest, loop + 1});
 }

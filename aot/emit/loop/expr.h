@@ -10,11 +10,13 @@ namespace bf_aot::loop {
 
 enum class Type : std::uint8_t { kFloat32, kFloat64, kMask };
 
-// A term of an index: floor(axis / tile) times a coefficient; tile 1 is the axis itself.
+// A term of an index: floor(axis / tile) times a coefficient; tile 1 is the axis itself. place: of
+// a kept axis with a list, its place in the list instead of its value.
 struct IndexTerm {
   std::string axis;
   std::int64_t tile = 1;
   std::int64_t coefficient = 1;
+  bool place = false;
   bool operator==(const IndexTerm&) const = default;
 };
 

@@ -77,10 +77,11 @@ int precedence(const Expr& expr) {
 
 std::string to_string(const Index& index) {
   std::string text;
-  for (const IndexTerm& term : index.terms)
-    text = signed_text(
-        std::move(text), term.coefficient,
-        term.tile == 1 ? term.axis : fmt::format("floor({} / {})", term.axis, term.tile));
+  for (const IndexTerm& term : index.terms) {
+    const std::string value = term.place ? fmt::format("place({})", term.axis) : term.axis;
+    text = signed_text(std::move(text), term.coefficient,
+                       term.tile == 1 ? value : fmt::format("floor({} / {})", value, term.tile));
+  }
   for (const Lookup& each : index.lookups)
     text = signed_text(std::move(text), each.coefficient,
                        fmt::format("{}[{}]", each.table, to_string(place(each))));

@@ -174,10 +174,23 @@ Reason Legality::operator()(const Parallel& p) const {
   return why_dependent(nest, loop);
 }
 
+// One iteration of the shared loops: their axes end with their first tiles.
+Nest Legality::within_shared() const {
+  Nest made = nest;
+  for (std::size_t i = 0; i < nest.shared_; ++i) {
+    const Loop& loop = nest.loops_[i];
+    Axis& axis = *std::ranges::find(made.expression_.axes, loop.axis, &Axis::name);
+    axis.end = std::min(axis.end, axis.begin + loop.step);
+  }
+  return made;
+}
+
 Reason Legality::operator()(const Bind& p) const {
-  if (Reason reason = (*this)(Parallel{p.loop})) return reason;
+  if (Reason reason = why_not_serial(p.loop)) return reason;
+  const Nest one = within_shared();
+  if (Reason reason = Legality{one}(Parallel{p.loop})) return reason;
   if (p.stride < 1 || p.items < 1) return "a group has at least one item";
-  for (std::size_t i = 0; i < nest.position(p.loop); ++i)
+  for (std::size_t i = nest.shared_; i < nest.position(p.loop); ++i)
     if (nest.loops_[i].kind != LoopKind::kBound)
       return fmt::format("loop '{}' is inside loop '{}', of which each item has all", p.loop,
                          nest.loops_[i].name);

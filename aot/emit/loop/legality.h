@@ -36,6 +36,7 @@ struct Legality {
   Reason why_not_a_loop(const std::string& name) const;
   Reason why_not_serial(const std::string& name) const;
   Reason why_not_a_name(const std::string& name) const;
+  Nest within_shared() const;
   Reason why_not_neighbours(const std::string& outer, const std::string& inner) const;
   Reason why_last_is_shorter(const Loop& loop) const;
   Reason why_listed(const Loop& loop) const;

@@ -66,26 +66,25 @@ const Loop* LoopValues::loop_of(const std::string& axis, std::int64_t step) cons
 
 const Loop* LoopValues::tiles_of(const IndexTerm& term) const {
   const Axis& axis = nest_.axis(term.axis);
-  if (axis.walks_places()) return nullptr;
-  if (axis.is_listed() && term.tile == 1) return nullptr;
+  if (axis.is_listed() && !term.place && (axis.walks_places() || term.tile == 1)) return nullptr;
   return axis.begin % term.tile == 0 ? loop_of(term.axis, term.tile) : nullptr;
 }
 
-Linear LoopValues::axis_value(const std::string& axis) const {
-  const Linear place = value_of(*loop_of(axis, 1));
-  const std::string& list = nest_.axis(axis).list;
-  if (list.empty()) return place;
+Linear LoopValues::axis_value(const IndexTerm& term) const {
+  const Linear place = value_of(*loop_of(term.axis, 1));
+  const std::string& list = nest_.axis(term.axis).list;
+  if (list.empty() || term.place) return place;
   return {{{fmt::format("{}({}, {})", entry_, list, to_text(place)), 1}}, 0};
 }
 
 Linear LoopValues::floor_of(const IndexTerm& term) const {
   const Axis& range = nest_.axis(term.axis);
-  if (term.tile == 1) return axis_value(term.axis);
+  if (term.tile == 1) return axis_value(term);
   BF_CHECK(range.begin >= 0);
   const std::int64_t first = range.first_value() / term.tile;
   if (first == (range.end_of_values() - 1) / term.tile) return {{}, first};
   const Loop* const tiles = tiles_of(term);
-  const Linear value = tiles != nullptr ? value_of(*tiles) : axis_value(term.axis);
+  const Linear value = tiles != nullptr ? value_of(*tiles) : axis_value(term);
   return {{{quotient(value, term.tile), 1}}, 0};
 }
 

@@ -42,7 +42,7 @@ class LoopValues {
   const Loop* tiles_of(const IndexTerm& term) const;
 
  private:
-  Linear axis_value(const std::string& axis) const;
+  Linear axis_value(const IndexTerm& term) const;
   Linear floor_of(const IndexTerm& term) const;  // floor(axis / tile)
   const Loop* loop_of(const std::string& axis, std::int64_t step) const;
 

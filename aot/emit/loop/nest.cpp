@@ -113,6 +113,11 @@ void Nest::share(std::size_t loops) {
   shared_ = std::max(shared_, loops);
 }
 
+bool Nest::is_bound() const {
+  return std::ranges::any_of(loops_,
+                             [](const Loop& loop) { return loop.kind == LoopKind::kBound; });
+}
+
 std::size_t Nest::region() const {
   std::size_t region = shared_;
   for (std::size_t i = shared_; i < loops_.size(); ++i) {

@@ -163,7 +163,7 @@ class Nest {
   std::size_t region() const;
 
   // Whether the items of a group share the nest.
-  bool is_bound() const { return !loops_.empty() && loops_.front().kind == LoopKind::kBound; }
+  bool is_bound() const;
 
   bool is_reduced(const Loop& loop) const { return axis(loop.axis).reduced; }
 

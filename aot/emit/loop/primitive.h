@@ -75,7 +75,8 @@ struct Parallel {
 
 // Deals the iterations of an outermost loop out to the items of a device's group: `items` of them
 // take them in turns, of which item i of the group is number i / stride % items. Bound loops take
-// all items of the group apart, so that each iteration is one item's.
+// all items of the group apart, so that each iteration is one item's. Loops that nests share may go
+// around them: in each iteration all items wait for each other after each of the nests.
 struct Bind {
   std::string loop;
   int stride = 1;

@@ -17,7 +17,8 @@ struct ProgramText {
     return fmt::format("compute_at({}, {}, {})", p.nest, p.host, p.loop);
   }
   std::string operator()(const CacheRead& p) const {
-    return fmt::format("cache_read({}, {}, {}, {})", p.nest, p.buffer, p.loop, p.packed);
+    return fmt::format("cache_read({}, {}, {}, {}{})", p.nest, p.buffer, p.loop, p.packed,
+                       p.scope == Scope::kGroup ? ", group" : "");
   }
   std::string operator()(const InlineNest& p) const {
     return fmt::format("inline({}, {})", p.producer, p.consumer);
@@ -184,10 +185,20 @@ void Program::compute_at(const std::string& nest, const std::string& host,
   apply(ComputeAt{nest, host, loop});
 }
 
+std::int64_t Program::staged() const {
+  std::int64_t floats = 0;
+  for (const Local& each : locals_)
+    if (each.scope == Scope::kGroup) floats += each.size;
+  return floats;
+}
+
 Reason Program::why_incomplete() const {
   for (const Placed& each : nests_)
     if (Reason reason = each.nest.why_incomplete())
       return fmt::format("nest '{}': {}", each.name, *reason);
+  for (const Local& each : locals_)
+    if (each.scope == Scope::kGroup && !nest(each.name).is_bound())
+      return fmt::format("nest '{}': each item of the group copies all", each.name);
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,13 +20,21 @@ struct ComputeAt {
   bool operator==(const ComputeAt&) const = default;
 };
 
+// The memory of an array: of the function, or of all items of a device's group.
+enum class Scope : std::uint8_t { kFunction, kGroup };
+
 // Copies what an iteration of loop `loop` of the nest reads of the buffer, in the order in which it
-// is read, to an array `packed` of the function. The copy is a nest of that name.
+// is read, to an array `packed`. The copy is a nest of that name. Of an axis with a list it copies
+// all values of the tile, or all places.
+//
+// In memory of a group the rows of the array have odd lengths, so that items that read a column of
+// it read different banks of that memory.
 struct CacheRead {
   std::string nest;
   std::string buffer;
   std::string loop;
   std::string packed;
+  Scope scope = Scope::kFunction;
   bool operator==(const CacheRead&) const = default;
 };
 
@@ -50,11 +59,12 @@ class Program {
     std::size_t depth = 0;  // loops of the host around it
   };
 
-  // An array that is local to the function.
+  // An array of the function, or the one array of the group's memory.
   struct Local {
     std::string name;
     Type type = Type::kFloat32;
     std::int64_t size = 0;
+    Scope scope = Scope::kFunction;
   };
 
   // Adds a nest that runs after those that are there. Names must differ.
@@ -73,6 +83,9 @@ class Program {
   Reason why_not(const ProgramPrimitive& primitive) const;
   void apply(const ProgramPrimitive& primitive);
   void compute_at(const std::string& nest, const std::string& host, const std::string& loop);
+
+  // The floats of memory of a group that the nests need; 0: none.
+  std::int64_t staged() const;
 
   // The reason why one of the nests cannot run as it stands; none if all can.
   Reason why_incomplete() const;

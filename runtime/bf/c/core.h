@@ -7,8 +7,8 @@
 // The text is apart from the C++ one, since that is written over vectors, overloads and templates
 // of constants, of which C has none. Each function here does what one lane does there.
 //
-// A source for a device begins with BF_ITEMS, the items of its groups, and the words of its
-// language: bf/c/words/opencl.h, bf/c/words/cuda.h.
+// A source for a device begins with BF_ITEMS, the items of its groups, BF_STAGED, the weights that
+// these share at a time, and the words of its language: bf/c/words/opencl.h, bf/c/words/cuda.h.
 
 #if !defined(BF_DEVICE)
 #include "bf/c/words/c99.h"
@@ -32,10 +32,13 @@ BF_FUNCTION int bf_smaller(int a, int b) {
 
 #if BF_ITEMS > 1
 
-// Holds what items tell each other: a count each, and partial sums.
+// Holds what items tell each other: a count each, partial sums, and weights that all read.
 typedef struct bf_team {
   int counts[BF_ITEMS];
   double sums[2 * BF_PARTIAL_SUMS];
+#if BF_STAGED > 0
+  float staged[BF_STAGED];
+#endif
 } bf_team;
 
 #if defined(BF_TEAM_BYTES)  // what hosts set aside for it

@@ -162,7 +162,8 @@ std::string dump(const Program& program) {
   Column placed("applied");
   for (const ProgramPrimitive& each : program.applied()) placed.add(to_string(each));
   for (const Program::Local& each : program.locals())
-    placed.add(fmt::format("array {} of {} {}", each.name, each.size, type_name(each.type, 1)));
+    placed.add(fmt::format("array {} of {} {}{}", each.name, each.size, type_name(each.type, 1),
+                           each.scope == Scope::kGroup ? " of the group" : ""));
   if (!placed.text().empty()) text += "  program\n" + placed.text();
   return text + "  loops\n" + TreePrinter(program).print();
 }

@@ -19,12 +19,16 @@ class ProgramPrinter {
     for (const Program::Placed& each : program_.nests()) places += each.host.empty() ? 1 : 0;
     std::string text;
     for (const Program::Local& each : program_.locals())
-      text += fmt::format("  {} {}[{}];\n", type_name(each.type, 1), each.name, each.size);
+      text += each.scope == Scope::kGroup
+                  ? fmt::format("  BF_LOCAL float* const {} = team->staged;\n", each.name)
+                  : fmt::format("  {} {}[{}];\n", type_name(each.type, 1), each.name, each.size);
+    bool first = true;
     for (std::size_t i = 0; i < program_.nests().size(); ++i) {
       const Program::Placed& each = program_.nests()[i];
       if (!each.host.empty()) continue;
       // Items that share a nest read what others have written in those before.
-      if (i > 0 && each.nest.is_bound()) text += "  BF_BARRIER;\n";
+      if (!first && each.nest.is_bound()) text += "  BF_BARRIER;\n";
+      first = false;
       text += inside(i, 0, kIndent, places == 1);
     }
     return text;
@@ -61,14 +65,17 @@ class ProgramPrinter {
            std::string(static_cast<std::size_t>(indent), ' ') + "}\n";
   }
 
-  // A nest in a block of its own when it declares something beside others.
+  // A nest in a block of its own when it declares something beside others. In loops that nests
+  // share items wait after each.
   std::string one(std::size_t at, std::size_t opened, int indent, bool alone) {
     const Nest& nest = program_.nests()[at].nest;
     std::string text = NestPrinter(nest, needs_, dialect_).inside(opened, indent);
     const std::string margin(static_cast<std::size_t>(indent), ' ');
-    if (alone || text.starts_with(margin + "for (")) return text;
-    text = NestPrinter(nest, needs_, dialect_).inside(opened, indent + 2);
-    return margin + "{\n" + text + margin + "}\n";
+    if (!alone && !text.starts_with(margin + "for (")) {
+      text = NestPrinter(nest, needs_, dialect_).inside(opened, indent + 2);
+      text = margin + "{\n" + text + margin + "}\n";
+    }
+    return opened > 0 && nest.is_bound() ? text + margin + "BF_BARRIER;\n" : text;
   }
 
   const Program& program_;

@@ -78,6 +78,15 @@ TEST(DealtTile, LoadsLittleForEachTermAndLeavesNoRows) {
       }
 }
 
+TEST(DealtTile, StagesWeightsThatSeveralItemsRead) {
+  EXPECT_EQ(staged_columns({4, 4}, 32, 256, 64, 64), 4 * 8);
+  EXPECT_EQ(staged_columns({4, 4}, 16, 256, 64, 64), 4 * 16);
+  EXPECT_EQ(staged_columns({4, 4}, 16, 50, 64, 64), 4 * 16);
+  EXPECT_EQ(staged_columns({4, 4}, 4, 256, 64, 64), 0);   // each weight is one item's
+  EXPECT_EQ(staged_columns({5, 4}, 10, 256, 64, 64), 0);  // 128 columns take too much memory
+  EXPECT_EQ(staged_columns({5, 4}, 10, 20, 64, 64), 4 * 32);
+}
+
 // Kernels of a device sum by these tiles; a group of one item leaves tiles to its compiler.
 TEST(DealtTile, IsTheSchedulesOfGroups) {
   PlannerConfig config = config_of("opencl");
@@ -92,6 +101,9 @@ TEST(DealtTile, IsTheSchedulesOfGroups) {
       if (items > 1) {
         EXPECT_EQ(kernel.schedule.columns, tile.columns);
       }
+      const int staged = staged_columns(tile, kernel.rows, kernel.in, kernel.schedule.chunk,
+                                        kernel.schedule.items);
+      EXPECT_EQ(kernel.schedule.staged, items == 1 || kernel.wide ? 0 : staged);
     }
   }
 }

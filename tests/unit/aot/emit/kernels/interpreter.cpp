@@ -214,7 +214,8 @@ Interpreter::Point Interpreter::point() const {
 std::int64_t Interpreter::offset(const loop::Index& index) const {
   std::int64_t offset = index.constant;
   for (const loop::IndexTerm& term : index.terms)
-    offset += floor_divide(axis_value(term.axis), term.tile) * term.coefficient;
+    offset += floor_divide(term.place ? place_of(term.axis) : axis_value(term.axis), term.tile) *
+              term.coefficient;
   for (const loop::Lookup& each : index.lookups) {
     const Number& entry = memory_.at(each.table).at(static_cast<std::size_t>(offset_of(each)));
     offset += static_cast<std::int64_t>(entry.value) * each.coefficient;

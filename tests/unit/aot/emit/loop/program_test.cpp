@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/emit/loop/print/dump.h"
 #include "aot/emit/loop/print/print.h"
 #include "tests/unit/aot/emit/kernels/nests.h"
 
@@ -182,6 +183,74 @@ TEST(CacheRead, CallsACopyOfNeighbours) {
   EXPECT_TRUE(needs.intrinsics.contains("copy_floats"));
 }
 
+// y[k] = sum_j w[j][k] x[j] over values of a list of j, for places of a list of k: 4 columns and 8
+// terms at a time.
+Program listed_tiles() {
+  Expression what;
+  what.axes = {loop::listed({"k", 0, 6, false}, "columns"),
+               loop::listed({"j", 0, 16, true}, "terms")};
+  what.sums = {
+      Sum{"sum", load("weight", loop::axis("k", 16) + loop::axis("j")) * load("x", loop::axis("j")),
+          "y", loop::axis("k"), false}};
+  Nest nest(std::move(what));
+  nest.split("k", 2, "pair");
+  nest.split("pair", 2, "tile");
+  nest.split("j", 8, "block");
+  nest.reorder({"tile", "block", "pair", "j", "k"});
+  nest.unroll("k");
+  Program program;
+  program.add("sums", std::move(nest));
+  return program;
+}
+
+// The copy has all values of a tile of a sum, and all places of a tile of columns. In memory of a
+// group rows have odd lengths. Items wait before they read it, and before they write it again.
+TEST(CacheRead, LetsItemsOfAGroupShareACopy) {
+  Program program = listed_tiles();
+  program.apply(CacheRead{"sums", "weight", "block", "staged", loop::Scope::kGroup});
+  EXPECT_EQ(program.why_incomplete(), "nest 'staged': each item of the group copies all");
+  program.nest("sums").bind("pair", 1, 2);
+  program.nest("staged").bind("j", 1, 2);
+  EXPECT_EQ(program.why_incomplete(), std::nullopt);
+  EXPECT_EQ(program.staged(), 8 * 5);
+  loop::Needs needs;
+  EXPECT_EQ("\n" + print(program, needs), R"(
+  BF_LOCAL float* const staged = team->staged;
+  for (int tile = 0; tile < columns[0]; tile += 4) {
+    for (int block = 0; block < 16; block += 8) {
+      for (int j_turn = block, j = block + BF_ITEM % 2; j_turn < block + 8; j_turn += 2, j += 2) {
+        if (j >= block + 8) continue;
+        const int k_end = smaller(tile + 4, 6);
+        for (int k = tile; k < k_end; ++k) {
+          staged[5 * j + k - 5 * block - tile] = weight[j + 16 * columns[k + 1]];
+        }
+      }
+      BF_BARRIER;
+      {
+        const int pair_end = smaller(tile + 4, columns[0]);
+        for (int pair_turn = tile, pair = tile + 2 * (BF_ITEM % 2); pair_turn < pair_end; pair_turn += 4, pair += 4) {
+          if (pair >= pair_end) continue;
+          float sum[2] = {};
+          const int j_end = place_from(terms, 16, block + 8);
+          for (int j = place_from(terms, 16, block); j < j_end; ++j) {
+            BF_UNROLL(2)
+            for (int k = 0; k < 2; ++k) {
+              sum[k] += (staged + 5 * entry(terms, j) - 5 * block)[pair + k - tile] * x[entry(terms, j)];
+            }
+          }
+          BF_UNROLL(2)
+          for (int k = 0; k < 2; ++k) {
+            y[entry(columns, pair + k)] = block == 0 ? sum[k] : y[entry(columns, pair + k)] + sum[k];
+          }
+        }
+      }
+      BF_BARRIER;
+    }
+  }
+)");
+  EXPECT_EQ(dump(program).find("array staged of 40 float of the group") != std::string::npos, true);
+}
+
 TEST(CacheRead, Refuses) {
   const Program program = tiles();
   EXPECT_EQ(reason(program, CacheRead{"none", "x", "tile", "p"}), "there is no nest 'none'");
@@ -197,6 +266,19 @@ TEST(CacheRead, Refuses) {
   large.nest("sums").split("o", 50, "tile");
   EXPECT_EQ(reason(large, CacheRead{"sums", "weight", "tile", "p"}),
             "an array of more than 32768 bytes");
+  Program listed = listed_tiles();
+  EXPECT_EQ(reason(listed, CacheRead{"sums", "weight", "pair", "p", loop::Scope::kGroup}), "");
+  listed.apply(CacheRead{"sums", "weight", "block", "staged", loop::Scope::kGroup});
+  EXPECT_EQ(reason(listed, CacheRead{"sums", "x", "block", "p", loop::Scope::kGroup}),
+            "a group's memory has one array of floats");
+  Expression tiled;
+  tiled.axes = {loop::listed({"k", 0, 6, false}, "columns")};
+  tiled.body = {Store{"y", loop::axis("k"), load("x", loop::floor("k", 4, 1)), {}}};
+  Program tiles_of_entries;
+  tiles_of_entries.add("nest", Nest(std::move(tiled)));
+  tiles_of_entries.nest("nest").split("k", 2, "pair");
+  EXPECT_EQ(reason(tiles_of_entries, CacheRead{"nest", "x", "pair", "p"}),
+            "tiles of a list's entries have no places");
   Program offset;
   Nest nest = doubled(10);
   nest.restrict_axis("a", 2, 10);
