@@ -310,6 +310,37 @@ TEST_F(UnderSanitizers, ItemsShareDenseLayers) {
   }
 }
 
+// Items copy weights of several tiles of columns, and of several blocks of terms, to memory of the
+// group. The order of sums is another one than of one item, so that exact points judge the bounds,
+// and widths say that nothing was left out.
+TEST_F(UnderSanitizers, ItemsShareWeights) {
+  const Net net = random_net(random_, Family::kTrained, {5, 150, 90, 3});
+  const Graph graph = to_graph(net);
+  const auto together = planned(graph, Method::kCrown, 64),
+             alone = planned(graph, Method::kCrown, 1);
+  const std::string text = build::device_text(*together);
+  for (const char* part : {"staged[33 * ", "; columns += 32)", "; block += 64)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  const ExactNet exact(net);
+  const Here here(*alone);
+  std::vector<FloatBox> boxes;
+  for (const float reach : {0.01f, 0.1f, 1.0f})
+    boxes.push_back({std::vector<float>(5, 0.5f - reach), std::vector<float>(5, 0.5f + reach)});
+  const std::vector<Outcome> made = by_threads(*together, "thread", boxes);
+  ASSERT_EQ(made.size(), boxes.size());
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
+    check_point(exact, corner_of(boxes[k], random_()), made[k], "corner");
+    check_point(exact, centre_of(boxes[k]), made[k], "centre");
+    check_point(exact, point_of(boxes[k], random_), made[k], "inner point");
+    const Outcome expected = here.bounds(boxes[k]);
+    for (std::size_t j = 0; j < made[k].lower.size(); ++j) {
+      const float width = expected.upper[j] - expected.lower[j];
+      EXPECT_NEAR(made[k].lower[j], expected.lower[j], width / 1000);
+      EXPECT_NEAR(made[k].upper[j], expected.upper[j], width / 1000);
+    }
+  }
+}
+
 TEST_F(UnderSanitizers, ItemsShareBalls) {
   const Graph graph =
       to_graph(random_net(random_, Family::kTrained, {pick(random_, 4, 8), 30, 20, 3}));

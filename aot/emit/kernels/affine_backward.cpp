@@ -107,6 +107,7 @@ void stage_weights(loop::Program& program, const char* name, const Kernel& kerne
   bind_product(program.nest(name), kernel);
   Nest& copy = program.nest("staged");
   const int items = row_items(std::min(kernel.schedule.chunk, kernel.out), kernel.schedule.items);
+  copy.reorder({"columns", "block", "j", "k"});
   copy.bind("j", 1, items);
   if (items < kernel.schedule.items) copy.bind("k", items, kernel.schedule.items / items);
 }

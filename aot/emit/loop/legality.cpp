@@ -119,7 +119,7 @@ Reason Legality::operator()(const Reorder& p) const {
       return fmt::format("loop '{}' is shared with another nest", nest.loops_[i].name);
   }
   const bool moved = !std::ranges::equal(p.order, nest.loops_, {}, {}, &Loop::name);
-  return moved ? why_order_matters(nest) : std::nullopt;
+  return moved ? why_order_matters(within_shared()) : std::nullopt;
 }
 
 Reason Legality::operator()(const Unroll& p) const {

@@ -209,6 +209,8 @@ TEST(CacheRead, LetsItemsOfAGroupShareACopy) {
   Program program = listed_tiles();
   program.apply(CacheRead{"sums", "weight", "block", "staged", loop::Scope::kGroup});
   EXPECT_EQ(program.why_incomplete(), "nest 'staged': each item of the group copies all");
+  program.nest("staged").reorder({"tile", "block", "k", "j"});
+  program.nest("staged").reorder({"tile", "block", "j", "k"});
   program.nest("sums").bind("pair", 1, 2);
   program.nest("staged").bind("j", 1, 2);
   EXPECT_EQ(program.why_incomplete(), std::nullopt);
