@@ -95,10 +95,10 @@ void NestPrinter::open_counted(const Loop& loop) {
   }
   const std::string advance =
       loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
-  if (loop.kind == LoopKind::kBound) return open_bound(loop, begin, end);
   if (loop.kind == LoopKind::kParallel)
     line("// Iterations are independent; one after the other here.");
   if (loop.unroll > 1) line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
+  if (loop.kind == LoopKind::kBound) return open_bound(loop, begin, end);
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, begin, end, advance));
 }
 

@@ -30,7 +30,12 @@
 #define BF_RESTRICT __restrict__
 #define BF_KERNEL static __device__ void
 #define BF_UNROLL(n)
+#if defined(__CUDACC__)
+#define BF_PRAGMA_TEXT(text) _Pragma(#text)
+#define BF_UNROLL_BY(n) BF_PRAGMA_TEXT(unroll n)
+#else
 #define BF_UNROLL_BY(n)
+#endif
 #define BF_PREFETCH(p, bytes) ((void)0)
 
 #define BF_INFINITY HUGE_VALF
