@@ -75,8 +75,7 @@ class Decision {
       else
         decide_by_all();
     });
-    verifiers_.check_devices();
-    if (asked_node_device_) (void)calls_.ask_node_device();
+    check_devices();
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) {
@@ -92,6 +91,19 @@ class Decision {
   }
 
  private:
+  // Throws what keeps a device from being ready, unless the question is decided without it. Of
+  // processes that decide together the first has the answer.
+  void check_devices() {
+    try {
+      verifiers_.check_devices();
+      if (asked_node_device_) (void)calls_.ask_node_device();
+    } catch (const CompileError& error) {
+      const bool answers = calls_.company == nullptr || calls_.company->is_first();
+      if (answers && !is_decided()) throw;
+      outcome_.refused = error.diagnostics();
+    }
+  }
+
   // Searches one tree, which does not depend on time. Throws: BF3020.
   void decide_by_tree() {
     Turn& turn = turns_.emplace_back();

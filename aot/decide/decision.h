@@ -16,6 +16,7 @@
 #include "aot/decide/search/neuron_search.h"
 #include "aot/decide/search/split_search.h"
 #include "aot/system/stop.h"
+#include "frontend/diagnostic.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::decide {
@@ -71,6 +72,7 @@ struct Outcome {
   std::optional<Undecided> why;  // it is unknown, with DecisionSettings::says_why
   std::size_t cases = 0, verified_cases = 0;
   std::vector<DecisionMethod> methods;                 // that were run
+  std::vector<Diagnostic> refused;                     // why a device was, after the verdict
   std::array<SearchTotals, kDecisionPhases> searches;  // by phase
   double seconds = 0, make_seconds = 0;
   double decide_seconds = 0;  // bounding, splitting and searching; not planning

@@ -54,6 +54,11 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
   outcome.seconds = stopwatch.seconds();
   if (outcome.stopped && outcome.answer == decide::Answer::kUnknown)
     outcome.answer = decide::Answer::kTimeout;
+  counter.end();
+  if (system::verbosity() != system::Verbosity::kQuiet)
+    for (const Diagnostic& why : outcome.refused)
+      fmt::print(stderr, "note: decided without a device that is refused: {} {}: {}\n", why.code,
+                 why.where, why.message);
   return outcome;
 }
 
