@@ -5,6 +5,7 @@ latter runs."""
 
 import ctypes
 import json
+import os
 import pathlib
 import random
 import re
@@ -28,6 +29,7 @@ FAULTS = {"none": "BF3340", "single": "BF3341", "flushes": "BF3341", "divides": 
 PROPERTIES = MODELS / "properties"
 WIDE = PROPERTIES / "collision_avoidance_6x50_wide.vnnlib"
 UNUSED = " (not used)"
+BF_AOT_MPI = os.environ.get("BF_AOT_MPI", "")
 MAIN = """
 #include <stdio.h>
 #include "net.h"
@@ -338,6 +340,20 @@ class DeviceErrors(DeviceCase):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(FAULTS[fault], *self.write_many_neurons(8, width=60), *on, 60)
+
+    @unittest.skipUnless(BF_AOT_MPI and shutil.which("mpirun") and shutil.which("gcc"), "no MPI, or no gcc")
+    def test_ranks_do_not_wait_for_compilers_of_devices(self):
+        self.false_opencl()
+        self.environment.update(BF_FALSE_DEVICE="slow", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_MCA_plm_rsh_agent="false",
+                                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+        asked = self.write_many_neurons(9)[1:3]
+        made = subprocess.run(["mpirun", "-np", "2", BF_AOT_MPI, *asked, "--device", "opencl", "--json"], cwd=self.work,
+                              env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=100)  # the compiler takes 120 s
+        self.assertEqual(made.returncode, 0, made.stderr)
+        found = json.loads(made.stdout)
+        self.assertEqual((found["verdict"], found["neuron_nodes_on_device"]), ("verified", 0))
+        self.assertGreater(found["neuron_nodes"], 1000)
 
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_verdicts_stand_whatever_a_device_proposes(self):

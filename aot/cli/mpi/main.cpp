@@ -8,6 +8,7 @@
 #include "aot/check/exact.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/mpi/mpi_company.h"
+#include "aot/engine/device/opening.h"
 #include "aot/system/guard.h"
 #include "aot/system/interrupt.h"
 #include "frontend/check_scope.h"
@@ -56,7 +57,8 @@ int search(int argc, char** argv) {
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  bf_aot::engine::leave_opening_devices();
   const int code = bf_aot::cli::search(argc, argv);
   MPI_Finalize();
-  return code;
+  return bf_aot::engine::end_beside_devices(code);
 }
