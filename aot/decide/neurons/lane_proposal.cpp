@@ -5,6 +5,10 @@
 
 #include "aot/decide/neurons/lanes/relu_lanes.h"
 
+// For ReLUs on a box runtime/bf/c/nodes/lanes.h does the same on devices: bound() is
+// bf_node_bound() there, forward() bf_node_forward() and step_weights() bf_node_step_weights().
+// What changes here changes there, which tests/soundness/node_device_test.cpp compares.
+
 namespace bf_aot::decide {
 namespace {
 

@@ -89,7 +89,8 @@ std::optional<NodeSplitter::Influence> NodeSplitter::most_influential(const Spli
 }
 
 // Candidates for a split: the open neurons with the largest gains, then those with the largest gaps
-// among the others. When all are 0, the first neuron that can be split.
+// among the others. When all are 0, the first neuron that can be split. Devices choose likewise,
+// and look ahead: bf_look_ahead() of runtime/bf/c/nodes/lanes.h.
 std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const {
   std::vector<std::size_t> chosen;
   const auto take = [&](int count, const auto& score) {
@@ -165,7 +166,8 @@ void NodeSplitter::load_all(std::span<const SplitNode> nodes) {
 }
 
 // Bounds the nodes that are not done. Each takes as many steps as it needs alone, whatever others
-// need. Nodes that are proven are closed; choices and bounds are stored in the nodes.
+// need. Nodes that are proven are closed; choices and bounds are stored in the nodes. Devices step
+// likewise: bf_ascend_nodes() of runtime/bf/c/nodes/lanes.h.
 void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
                           std::span<SplitResult> results) {
   load_all(nodes);

@@ -23,7 +23,6 @@ struct SplitResult {
   bool closed = false;  // proven: no violation in it
   // Nodes that cover this one; the one with the lower bound first.
   std::optional<std::pair<SplitNode, SplitNode>> halves;
-  // Otherwise every neuron is split, and its bound is not proven.
   std::optional<std::vector<float>> point;  // a point where float32 violates the clause; not proven
 };
 
@@ -123,7 +122,8 @@ class NodeSplitter {
                        std::span<SplitResult> results);
   void load_members(std::span<const SplitNode> nodes, std::span<const std::size_t> members);
   void split_group(std::size_t group, std::span<const SplitNode> nodes,
-                   std::span<const std::size_t> members, std::span<SplitResult> results);
+                   std::span<const std::size_t> members, std::span<SplitResult> results,
+                   std::size_t& points);
   std::vector<Candidate> device_candidates(std::size_t group, std::size_t lane) const;
   void split(const SplitNode& node, const std::vector<Candidate>& candidates, std::size_t lane,
              SplitResult& result);
@@ -137,7 +137,6 @@ class NodeSplitter {
   NeuronPlanes* const planes_;
   const std::unique_ptr<DeviceNodes> device_;
   std::uint64_t device_nodes_ = 0;
-  std::size_t points_left_ = 0;  // that nodes of a call on the device may still have
   NodeLanes lanes_;
   const SplitNode root_;
   // Where ReLUs encode clauses, so that conditions decide many of their signs.

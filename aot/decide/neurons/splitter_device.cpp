@@ -1,12 +1,17 @@
 #include <algorithm>
 
 #include "aot/decide/neurons/splitter.h"
+#include "runtime/bf/c/nodes/network.h"
 
 // Nodes whose choices and splits a device proposes. What it gives counts for nothing that is
 // claimed: bounds are proven, points are found and leaves are decided here, by lanes.
 
 namespace bf_aot::decide {
 namespace {
+
+// The device looks at as many candidates as lanes do.
+static_assert(SplitSettings().by_gain == BF_NODE_BY_GAIN);
+static_assert(SplitSettings().by_gain + SplitSettings().by_gap == BF_NODE_CANDIDATES);
 
 // A device takes about as long for one group as for as many as it has processors.
 constexpr std::size_t kLeastNodes = 4 * kLanes;
@@ -68,10 +73,9 @@ void NodeSplitter::prove_group(std::size_t group, std::span<SplitNode> nodes,
     if (results[p].closed) continue;
     pause();
     // The device may give gains of neurons that are split, and does not know what was tightened.
-    std::vector<bool> is_split(network_.open());
-    for (const NeuronSplit& split : nodes[p].splits) is_split[split.open] = true;
-    const auto neurons = clipped_neurons(
-        [&](std::size_t open) { return is_split[open] ? 0.0F : device_->gain(group, open, p); });
+    const auto neurons = clipped_neurons([&](std::size_t open) {
+      return device_->is_split(group, open, p) ? 0.0F : device_->gain(group, open, p);
+    });
     results[p].closed =
         !clip_neurons(network_, *planes_, lanes_, root_, planes[p], neurons, nodes[p]);
   }
@@ -94,10 +98,10 @@ void NodeSplitter::split_on_device(std::span<const SplitNode> nodes,
   }
   pause();
   device_->look_ahead(clause, pause);
-  points_left_ = kLanes;
+  std::size_t points = kLanes;
   for (std::size_t group = 0; group < groups; ++group) {
     pause();
-    split_group(group, nodes, group_in(members, group), results);
+    split_group(group, nodes, group_in(members, group), results, points);
   }
 }
 
@@ -109,9 +113,10 @@ void NodeSplitter::load_members(std::span<const SplitNode> nodes,
 }
 
 // Closes the members whose bounds are proven with their narrower ranges, and splits the others.
+// points: that halves of all groups may still have.
 void NodeSplitter::split_group(std::size_t group, std::span<const SplitNode> nodes,
-                               std::span<const std::size_t> members,
-                               std::span<SplitResult> results) {
+                               std::span<const std::size_t> members, std::span<SplitResult> results,
+                               std::size_t& points) {
   bool claimed = false, violated = false;
   for (std::size_t p = 0; p < members.size(); ++p) {
     claimed = claimed || device_->bound(group, p) >= 0;
@@ -137,8 +142,8 @@ void NodeSplitter::split_group(std::size_t group, std::span<const SplitNode> nod
   for (const std::size_t member : members) {
     SplitResult& result = results[member];
     if (!result.point || !result.halves) continue;
-    if (points_left_ > 0)
-      --points_left_;
+    if (points > 0)
+      --points;
     else
       result.point.reset();
   }

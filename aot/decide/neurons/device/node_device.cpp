@@ -18,6 +18,11 @@ float fit(float number, float most) {
   return std::min(number, most);
 }
 
+// A bound that is finite; NaN says nothing.
+float fit_bound(float bound) {
+  return std::isnan(bound) ? -kLargest : std::clamp(bound, -kLargest, kLargest);
+}
+
 }  // namespace
 
 void DeviceNodes::begin(std::size_t groups, std::size_t terms) {
@@ -70,8 +75,7 @@ float DeviceNodes::made(std::size_t group, std::size_t number, std::size_t lane)
 }
 
 float DeviceNodes::bound(std::size_t group, std::size_t lane) const {
-  const float bound = made(group, 0, lane);
-  return std::isnan(bound) ? -kLargest : std::clamp(bound, -kLargest, kLargest);
+  return fit_bound(made(group, 0, lane));
 }
 
 bool DeviceNodes::violated(std::size_t group, std::size_t lane) const {
@@ -90,8 +94,7 @@ std::vector<DeviceNodes::Candidate> DeviceNodes::candidates(std::size_t group,
                                                             std::size_t lane) const {
   std::vector<Candidate> chosen;
   const auto bound_of = [&](std::size_t half) {
-    const float bound = made(group, BF_NODE_HALVES + half, lane);
-    return std::isnan(bound) ? -kLargest : std::clamp(bound, -kLargest, kLargest);
+    return fit_bound(made(group, BF_NODE_HALVES + half, lane));
   };
   for (std::size_t c = 0; c < BF_NODE_CANDIDATES; ++c) {
     const float number = made(group, BF_NODE_CHOSEN + c, lane);

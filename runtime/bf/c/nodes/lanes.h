@@ -5,7 +5,9 @@
 
 // Bounds nodes of a tree of neuron splits, in plain float32: choices that give good bounds, and
 // splits, which its host proves, or does not. Nothing is claimed, and nothing is rounded outward.
-// It does what aot/decide/neurons/lane_proposal.cpp and splitter.cpp do for ReLUs on a box.
+// It does what aot/decide/neurons/ does for ReLUs on a box: LaneProposal's bound(), forward() and
+// step_weights() in lane_proposal.cpp, and NodeSplitter's ascend(), choose_candidates() and
+// look_ahead() in splitter.cpp.
 //
 // A group has BF_NODE_LANES nodes. One item takes all of them; of more, BF_NODE_LANES items take
 // one each, and so many such teams share rows and neurons.
