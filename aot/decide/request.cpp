@@ -161,7 +161,7 @@ class VerifierMaker {
     if (device == nullptr) return std::nullopt;
     BoxDevice made;
     made.plan = device->shared_plan();
-    made.boxes = boxes_together(*device);
+    made.boxes = boxes_together(*made.plan, device->lines(), device->boxes_at_once());
     made.host = std::make_unique<engine::DeviceVerifier>(device);
     return made;
   }
@@ -172,13 +172,6 @@ class VerifierMaker {
     std::vector<float> lower(static_cast<std::size_t>(device.plan().spec_rows)), upper = lower;
     bf_status status = BF_OK;
     device.bound(true, 1, zeros.data(), zeros.data(), lower.data(), upper.data(), &status);
-  }
-
-  // The boxes whose lines take 64 MiB at most.
-  static std::size_t boxes_together(const engine::Device& device) {
-    constexpr std::size_t kMost = 1024, kMostLines = std::size_t{1} << 24;
-    const std::size_t lines = std::max<std::size_t>(device.lines(), 1);
-    return std::max<std::size_t>(std::min({device.boxes_at_once(), kMost, kMostLines / lines}), 1);
   }
 
   // Sets the options of plans by a method.

@@ -21,6 +21,10 @@ struct BoxDevice {
   std::size_t boxes = 0;  // that go together
 };
 
+// The boxes that should go to a device together: no more than it takes at once, and those whose
+// ends, rows and lines take 64 MiB here at most. lines: numbers of a box.
+std::size_t boxes_together(const Plan& plan, std::size_t lines, std::size_t at_once);
+
 // A device that may not be ready yet: until then this processor bounds. Several threads may ask.
 class AwaitedDevice {
  public:

@@ -209,6 +209,19 @@ TEST(BoxDevice, WhatItLeavesOpenThisProcessorBounds) {
   EXPECT_GT(calls->boxes, 0u);
 }
 
+TEST(BoxDevice, TakesWhatThisProcessorHasRoomFor) {
+  Plan plan;
+  plan.input_count = 150'528;
+  plan.spec_rows = 9;
+  EXPECT_EQ(boxes_together(plan, 0, 65'536), 55u);
+  plan.input_count = 5;
+  EXPECT_EQ(boxes_together(plan, 0, 65'536), 1024u);
+  EXPECT_EQ(boxes_together(plan, 0, 7), 7u);
+  EXPECT_EQ(boxes_together(plan, 100'000, 65'536), 167u);
+  EXPECT_EQ(boxes_together(plan, std::size_t{1} << 30, 65'536), 1u);
+  EXPECT_EQ(boxes_together(plan, 0, 0), 1u);
+}
+
 TEST(BoxDevice, BoundsCasesTogether) {
   Property property = property_of("1000");
   while (property.cases.size() < 100) property.cases.push_back(property.cases.front());
