@@ -50,6 +50,7 @@ typedef enum bf_device_fault {
   BF_DEVICE_BIG_ENDIAN,    /* it has another order of bytes than its host */
   BF_DEVICE_NOT_BUILT,     /* its compiler refuses the verifier */
   BF_DEVICE_INEXACT,       /* the probe found arithmetic that is not IEEE 754's */
+  BF_DEVICE_GROUP,         /* its groups have fewer items than the verifier's */
   BF_DEVICE_CALL           /* a call of its library failed */
 } bf_device_fault;
 

@@ -20,10 +20,12 @@ typedef struct bf_cl_object
     bf_cl_object; /* platform, device, context, queue, program, kernel, memory */
 
 #define BF_CL_DEVICE_NOT_FOUND (-1)
+#define BF_CL_INVALID_GROUP_SIZE (-54)
 #define BF_CL_DEVICE_TYPE_ALL ((bf_cl_bits)0xffffffffu)
 #define BF_CL_DEVICE_TYPE 0x1000u
 #define BF_CL_DEVICE_TYPE_CPU ((bf_cl_bits)2u)
 #define BF_CL_DEVICE_MAX_COMPUTE_UNITS 0x1002u
+#define BF_CL_DEVICE_MAX_GROUP_SIZE 0x1004u
 #define BF_CL_DEVICE_NATIVE_FLOATS 0x103au
 #define BF_CL_DEVICE_CACHE_SIZE 0x101eu
 #define BF_CL_DEVICE_LOCAL_MEM_SIZE 0x1023u
@@ -181,20 +183,34 @@ static inline bf_cl_bits bf_opencl_number(const bf_opencl_device* d, bf_cl_uint 
   return number;
 }
 
-/* The items that a group should have on a device: one on a processor, whose compiler makes vectors
- * of a row's neighbours; else `many`, also where there is no such device, which opening it says. */
-static inline size_t bf_opencl_items(size_t index, size_t many) {
-  bf_opencl_device d;
-  memset(&d, 0, sizeof d);
-  if (!bf_opencl_load(&d) || !bf_opencl_find(&d, index)) return many;
-  return (bf_opencl_number(&d, BF_CL_DEVICE_TYPE, 8) & BF_CL_DEVICE_TYPE_CPU) != 0 ? 1 : many;
+/* The items that a group has at most, as far as the device says; an entry point may have fewer. */
+static inline size_t bf_opencl_most_items(const bf_opencl_device* d) {
+  const size_t most = (size_t)bf_opencl_number(d, BF_CL_DEVICE_MAX_GROUP_SIZE, sizeof(size_t));
+  return most == 0 ? (size_t)-1 : most;
 }
 
-/* Returns whether the device says that its arithmetic is fit. */
+/* The items that a group should have on a device: one on a processor, whose compiler makes vectors
+ * of a row's neighbours; else `many`, or the half, quarter and so on of it that a group has at
+ * most; `many` also where there is no such device, which opening it says. */
+static inline size_t bf_opencl_items(size_t index, size_t many) {
+  bf_opencl_device d;
+  size_t most;
+  memset(&d, 0, sizeof d);
+  if (!bf_opencl_load(&d) || !bf_opencl_find(&d, index)) return many;
+  if ((bf_opencl_number(&d, BF_CL_DEVICE_TYPE, 8) & BF_CL_DEVICE_TYPE_CPU) != 0) return 1;
+  most = bf_opencl_most_items(&d);
+  while (many > most) many /= 2;
+  return many;
+}
+
+/* Returns whether the device says that its groups and its arithmetic are fit. */
 static inline int bf_opencl_is_fit(bf_opencl_device* d) {
   const bf_cl_bits wide = bf_opencl_number(d, BF_CL_DEVICE_DOUBLE_FP_CONFIG, 8);
   const bf_cl_bits narrow = bf_opencl_number(d, BF_CL_DEVICE_SINGLE_FP_CONFIG, 8);
+  const size_t most = bf_opencl_most_items(d);
   (void)d->cl.clGetDeviceInfo(d->device, BF_CL_DEVICE_NAME, sizeof d->name - 1, d->name, NULL);
+  if (d->what.items > most)
+    return bf_opencl_fail(d, BF_DEVICE_GROUP, "too few items in a group, at most", (long)most);
   if (wide == 0)
     return bf_opencl_fail(d, BF_DEVICE_NO_DOUBLES, "no arithmetic in double: cl_khr_fp64", 0);
   if ((wide & BF_CL_FP_DENORM) == 0 || (narrow & BF_CL_FP_DENORM) == 0)
@@ -282,10 +298,15 @@ static inline int bf_opencl_call(bf_opencl_device* d, const char* name, size_t i
   if (good && team_bytes > 0)
     good =
         bf_opencl_did(d, d->cl.clSetKernelArg(kernel, count, team_bytes, NULL), "clSetKernelArg");
-  good = good && bf_opencl_did(d,
-                               d->cl.clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &global,
-                                                            &items, 0, NULL, NULL),
-                               "clEnqueueNDRangeKernel");
+  if (good) {
+    result =
+        d->cl.clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &global, &items, 0, NULL, NULL);
+    if (result == BF_CL_INVALID_GROUP_SIZE)
+      good = bf_opencl_fail(d, BF_DEVICE_GROUP, "too many items in a group of an entry point",
+                            (long)items);
+    else
+      good = bf_opencl_did(d, result, "clEnqueueNDRangeKernel");
+  }
   good = good && bf_opencl_did(d, d->cl.clFinish(d->queue), "clFinish");
   (void)d->cl.clReleaseKernel(kernel);
   return good;

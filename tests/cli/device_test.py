@@ -289,6 +289,19 @@ class DeviceErrors(DeviceCase):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(code, "run", TINY, "--box", box, "--device", "opencl")
 
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_groups_have_no_more_items_than_a_device_allows(self):
+        self.false_opencl()
+        self.environment["BF_FALSE_DEVICE"] = "narrow"
+        self.assertEqual(self.figures("opencl")["items"], 32)
+        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net")  # for groups of 64
+        self.write("main.c", MAIN % {"count": 1, "lower": "0, 0", "upper": "1, 1"})
+        subprocess.run(["gcc", "-std=c99", "-D_GNU_SOURCE", "-I", SOURCE / "runtime", "-I.", "main.c", "net.c", "-ldl",
+                        "-o", "main"], cwd=self.work, check=True)
+        made = subprocess.run(["./main"], cwd=self.work, env=self.environment, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((made.returncode, made.stdout), (1, "too few items in a group, at most (40)\n"))
+
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_cuda_by_a_false_driver(self):
         """What the host does, without a GPU: the device is this processor."""

@@ -36,6 +36,8 @@ Refusal refusal_of(bf_device_fault fault, bool cuda) {
       return {"BF3342",
               "another version of its driver may take it; without --device this processor "
               "bounds"};
+    case BF_DEVICE_GROUP:
+      return {"BF3341", "use another device, or none"};
     case BF_DEVICE_INEXACT:
       return {"BF3343", "bounds of this device could be wrong: use another one, or none"};
     case BF_DEVICE_READY:
@@ -129,10 +131,10 @@ class OpenCl final : public OfOpened<bf_opencl_device> {
     return bf_opencl_call(&opened_, entry, items, 0, groups, objects.data(),
                           static_cast<bf_cl_uint>(objects.size())) != 0;
   }
-  std::size_t free_bytes() override {
-    return std::min(
-        static_cast<std::size_t>(bf_opencl_number(&opened_, BF_CL_DEVICE_GLOBAL_MEM_SIZE, 8)),
-        static_cast<std::size_t>(bf_opencl_number(&opened_, BF_CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8)));
+  std::size_t array_bytes(std::size_t share) override {
+    const bf_cl_bits part = bf_opencl_number(&opened_, BF_CL_DEVICE_GLOBAL_MEM_SIZE, 8) / share;
+    const bf_cl_bits piece = bf_opencl_number(&opened_, BF_CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8);
+    return static_cast<std::size_t>(std::min(part, piece));
   }
 
  private:
@@ -231,10 +233,10 @@ class Cuda final : public OfOpened<bf_cu_device> {
     return entered(
         [&] { return bf_cu_call(&opened_, entry, items, groups, arguments.data(), nullptr) != 0; });
   }
-  std::size_t free_bytes() override {
+  std::size_t array_bytes(std::size_t share) override {
     std::size_t left = 0, all = 0;
     (void)entered([&] { return opened_.cu.cuMemGetInfo(&left, &all) == 0; });
-    return left;
+    return left / share;
   }
 
  private:

@@ -51,8 +51,9 @@ class DeviceLibrary {
   virtual bool read_array(std::uintptr_t array, std::span<std::byte> to) = 0;
   virtual bool run(const char* entry, std::size_t items, std::size_t groups,
                    std::span<const std::uintptr_t> arrays) = 0;
-  // The bytes that an array may have, about.
-  virtual std::size_t free_bytes() = 0;
+  // The bytes of an array that takes one in `share` of the device's memory: of what is free there,
+  // where the library tells that, else of all, and no more than an array may have.
+  virtual std::size_t array_bytes(std::size_t share) = 0;
 
   // Work that measures the device, of an entry point whose arguments are `counts`, memory of
   // make_room()'s bytes, and what the device makes of them. Both return false where it fails.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -34,19 +35,23 @@ class DeviceKernels {
     std::size_t bytes_ = 0;
   };
 
+  using MakeLibrary = std::function<std::unique_ptr<DeviceLibrary>(const build::DeviceName&)>;
+
   // items: of a group, unless the device is a processor, whose groups have one; fewer where a group
   // has no room for so many, one where there is none for `least`, and always a multiple of it.
-  // Throws: as Device.
+  // try_out: calls the entry points. Where their compiler or such a call fails, groups of half the
+  // items are tried, down to `least`, since registers or memory of a processor may be too few.
+  // make: null: library_of(). Throws: as Device.
   DeviceKernels(const build::DeviceName& name, std::string_view header, std::size_t items,
-                std::size_t least);
+                std::size_t least, const std::function<void(DeviceKernels&)>& try_out,
+                const MakeLibrary& make = nullptr);
   ~DeviceKernels();
   DeviceKernels(const DeviceKernels&) = delete;
   DeviceKernels& operator=(const DeviceKernels&) = delete;
 
-  const std::string& name() const { return where_; }  // "opencl:0, GeForce"
   std::size_t items() const { return items_; }
-  // The bytes that the device's memory has for an array, about.
-  std::size_t free_bytes() const;
+  // The bytes of an array that takes one in `share` of the device's memory.
+  std::size_t array_bytes(std::size_t share) const;
 
   // Each throws BF3344 where the device fails.
   // Makes room for so many bytes, unless the array has it. What it held is lost otherwise.
@@ -58,11 +63,12 @@ class DeviceKernels {
   void call(const char* entry, std::size_t groups, std::initializer_list<const Array*> arrays);
 
  private:
+  void open(std::string_view header);
   void check(bool good) const;
 
   const build::DeviceName device_;
-  const std::unique_ptr<DeviceLibrary> library_;
-  std::string where_, text_;
+  std::unique_ptr<DeviceLibrary> library_;
+  std::string where_, text_;  // "opencl:0, GeForce", and the source
   std::size_t items_ = 1;
 };
 

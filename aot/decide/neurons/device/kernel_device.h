@@ -12,12 +12,13 @@
 
 namespace bf_aot::decide {
 
-// A device of this machine. Threads take turns.
+// A device of this machine. One thread calls it at a time, and others wait.
 class KernelDevice final : public NodeDevice {
  public:
   // Calls the entries, too: compilers of devices may leave the most of their work to the first call
-  // of one. Throws: as engine::Device.
-  explicit KernelDevice(const build::DeviceName& name);
+  // of one. make: of DeviceKernels. Throws: as engine::Device.
+  explicit KernelDevice(const build::DeviceName& name,
+                        const engine::DeviceKernels::MakeLibrary& make = nullptr);
 
   bool fits(const FlatNetwork& network) const override;
   // Returns as many as take about a tenth of a second, by the time of those before, so that a
@@ -33,15 +34,18 @@ class KernelDevice final : public NodeDevice {
     engine::DeviceKernels::Array network, clause, choices, ranges, arenas, made, gains;
   };
 
-  void call_once();
+  static void call_once(engine::DeviceKernels& kernels);
+  static void call(engine::DeviceKernels& kernels, Arrays& arrays, Entry entry,
+                   const FlatNetwork& network, std::span<const std::byte> clause,
+                   std::size_t groups, NodeArrays& nodes);
   std::size_t most_groups(const FlatNetwork& network) const;
 
   std::timed_mutex mutex_;
   engine::DeviceKernels kernels_;
   Arrays arrays_;  // destroyed before the device
   std::shared_ptr<const FlatNetwork> network_;
-  const std::size_t free_bytes_;
-  std::atomic<std::size_t> groups_;  // that go together
+  const std::size_t most_bytes_;     // of the network there, and of all nodes
+  std::atomic<std::size_t> groups_;  // of kLanes nodes that go together
 };
 
 }  // namespace bf_aot::decide
