@@ -36,6 +36,7 @@ namespace {
 using decide::BoxNetwork;
 using decide::ClauseTerm;
 using decide::FlatNetwork;
+using decide::FlatShape;
 using decide::kLanes;
 using decide::NeuronRange;
 using decide::NeuronSplit;
@@ -49,8 +50,8 @@ class Babbler final : public NodeDevice {
  public:
   Babbler(Random& random, int kind) : random_(random), kind_(kind) {}
 
-  bool fits(const FlatNetwork& /*network*/) const override { return true; }
-  std::size_t together(const FlatNetwork& /*network*/) const override { return 256; }
+  bool fits(const FlatShape& /*network*/) const override { return true; }
+  std::size_t together(const FlatShape& /*network*/) const override { return 256; }
   void call(Entry /*entry*/, const std::shared_ptr<const FlatNetwork>& network,
             std::span<const std::byte> /*clause*/, std::size_t /*groups*/, NodeArrays& nodes,
             const std::function<void()>& /*pause*/) override {
@@ -98,8 +99,8 @@ class Threads final : public NodeDevice {
          BF_SOURCE_DIR "/tests/soundness/node_threads.cpp", "-o", "nodes"});
   }
 
-  bool fits(const FlatNetwork& /*network*/) const override { return true; }
-  std::size_t together(const FlatNetwork& /*network*/) const override { return 256; }
+  bool fits(const FlatShape& /*network*/) const override { return true; }
+  std::size_t together(const FlatShape& /*network*/) const override { return 256; }
   void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
             std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes,
             const std::function<void()>& /*pause*/) override {
@@ -149,9 +150,10 @@ class NodesOnDevices : public SplitTest {
                                 planner_config(Method::kCrown, Lowering::kPrebuilt, one.target));
     made.network = network_on(made.plan, one.box);
     if (made.network == nullptr || made.network->functions() > 0) return std::nullopt;
-    auto flat = decide::flat_network(*made.network);
-    if (!flat) return std::nullopt;
-    made.flat = std::make_shared<const FlatNetwork>(*std::move(flat));
+    const std::optional<FlatShape> shape = decide::flat_shape(*made.network);
+    if (!shape) return std::nullopt;
+    made.flat = std::make_shared<const FlatNetwork>(decide::flat_network(*made.network));
+    EXPECT_EQ(made.flat->bytes.size(), shape->byte_count);
     return made;
   }
 

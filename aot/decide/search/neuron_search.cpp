@@ -31,9 +31,8 @@ std::size_t clauses_of(const VerdictTables& tables) {
 
 }  // namespace
 
-// Conditions compare real rows with
-// float32 thresholds; see VerdictTerm: a real row above the threshold t of a condition from above
-// violates it only below the next float.
+// Conditions compare real rows with float32 thresholds; see VerdictTerm: a real row above the
+// threshold t of a condition from above violates it only below the next float.
 std::vector<ClauseTerm> terms_of(const VerdictTables& tables, std::uint32_t clause) {
   constexpr float kAll = std::numeric_limits<float>::infinity();
   std::vector<ClauseTerm> terms;
@@ -96,7 +95,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
   // Whether there is a device from now on.
   bool ask_device() {
     if (ask_device_ == nullptr || !*ask_device_ || device_ != nullptr) return false;
-    if (search_.of_gains_ < kBeforeDevice || search_.flat() == nullptr) return false;
+    if (search_.of_gains_ < kBeforeDevice || search_.flat_shape_ == nullptr) return false;
     device_ = (*ask_device_)();
     return device_ != nullptr;
   }
@@ -107,11 +106,11 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
     planes_ = search_.planes_;
     root_ = root;
     on_device_ = 0;
-    const auto flat = device_ != nullptr ? search_.flat() : nullptr;
-    const bool fits = flat != nullptr && device_->fits(*flat);
+    const bool fits =
+        device_ != nullptr && search_.flat_shape_ != nullptr && device_->fits(*search_.flat_shape_);
     splitter_ = std::make_unique<NodeSplitter>(
         *network_, terms_of(search_.cases().tables(), root), SplitSettings(), workers_,
-        planes_.get(), fits ? std::make_unique<DeviceNodes>(*device_, flat) : nullptr);
+        planes_.get(), fits ? std::make_unique<DeviceNodes>(*device_, search_.flat()) : nullptr);
     splitter_->pause = [this] {
       if (!goes_on()) throw tree::Abandoned();
     };
@@ -165,14 +164,11 @@ std::vector<engine::Ranges> NeuronSearch::ranges_on(std::size_t index,
   return verifier_.host->spec_ranges(box).ranges;
 }
 
-// Null: devices do not bound nodes of the network.
+// Requires flat_shape_.
 std::shared_ptr<const FlatNetwork> NeuronSearch::flat() const {
   const std::scoped_lock lock(flattening_);
-  if (!flat_) {
-    auto made = flat_network(*network_);
-    flat_.emplace(made ? std::make_shared<const FlatNetwork>(*std::move(made)) : nullptr);
-  }
-  return *flat_;
+  if (flat_ == nullptr) flat_ = std::make_shared<const FlatNetwork>(flat_network(*network_));
+  return flat_;
 }
 
 // The network of the clause's case.
@@ -187,7 +183,9 @@ bool NeuronSearch::prepare(std::uint32_t root) {
   planes_ = network_ != nullptr && NeuronPlanes::covers(*network_)
                 ? std::make_shared<NeuronPlanes>(*network_)
                 : nullptr;
-  flat_.reset();
+  flat_ = nullptr;
+  const auto shape = network_ != nullptr && ask_device_ ? flat_shape(*network_) : std::nullopt;
+  flat_shape_ = shape ? std::make_unique<const FlatShape>(*shape) : nullptr;
   network_case_ = index;
   return network_ != nullptr;
 }

@@ -22,6 +22,7 @@ class BoxNetwork;
 class NeuronPlanes;
 class NodeDevice;
 struct FlatNetwork;
+struct FlatShape;
 
 // Returns a device that proposes for nodes, which the first call begins to open; null while it is
 // not ready. Throws what opening it threw. Several threads may call it.
@@ -71,9 +72,10 @@ class NeuronSearch final : public SplitSearch {
   mutable std::atomic<std::uint64_t> of_clauses_ = 0, of_gains_ = 0;  // nodes, by their rule
   mutable std::atomic<std::uint64_t> on_device_ = 0;                  // of all
   const AskNodeDevice ask_device_;
+  // Of `network_` for devices; null: they do not bound its nodes, or there is none.
+  std::unique_ptr<const FlatShape> flat_shape_;
   mutable std::mutex flattening_;
-  // `network_` for devices, once one is asked for.
-  mutable std::optional<std::shared_ptr<const FlatNetwork>> flat_;
+  mutable std::shared_ptr<const FlatNetwork> flat_;  // null: no device that it fits was ready yet
 };
 
 }  // namespace bf_aot::decide

@@ -14,9 +14,9 @@ struct AscentSteps {
   float little_more = 0;
 };
 
-// A network on a box as devices read it, see bf/c/nodes/network.h.
-struct FlatNetwork {
-  std::vector<std::byte> bytes;
+// The sizes of a network on a box as devices read it.
+struct FlatShape {
+  std::size_t byte_count = 0;
   // Numbers of float32 of a group of kLanes nodes on the device.
   std::size_t ranges = 0, gains = 0;
   std::size_t inputs = 0, neurons = 0, widest = 0, open = 0;
@@ -25,9 +25,16 @@ struct FlatNetwork {
   std::size_t arena(std::size_t items) const;
 };
 
-// Returns nothing where devices do not bound its nodes: where there are functions, products or a
-// ball, or more numbers than their integers count.
-std::optional<FlatNetwork> flat_network(const BoxNetwork& network);
+// The network itself, see bf/c/nodes/network.h.
+struct FlatNetwork : FlatShape {
+  std::vector<std::byte> bytes;
+};
+
+// Counts, and copies nothing. Returns nothing where devices do not bound its nodes: where there are
+// functions, products or a ball, or more numbers than their integers count.
+std::optional<FlatShape> flat_shape(const BoxNetwork& network);
+// Requires flat_shape(network).
+FlatNetwork flat_network(const BoxNetwork& network);
 
 // The nodes' clause as devices read it.
 std::vector<std::byte> flat_clause(const LaneNodes& nodes, const AscentSteps& steps);

@@ -57,17 +57,17 @@ void KernelDevice::call_once(engine::DeviceKernels& kernels) {
     call(kernels, arrays, entry, network, std::as_bytes(std::span(&clause, 1)), 1, nodes);
 }
 
-std::size_t KernelDevice::most_groups(const FlatNetwork& network) const {
+std::size_t KernelDevice::most_groups(const FlatShape& network) const {
   const std::size_t here = sizeof(float) * (network.choices(1) + network.ranges + network.gains);
   const std::size_t there = here + sizeof(float) * network.arena(kernels_.items());
   return std::min({most_bytes_ / there, kMostBytes / here, kMostGroups});
 }
 
-bool KernelDevice::fits(const FlatNetwork& network) const {
-  return network.bytes.size() <= most_bytes_ && most_groups(network) >= kLeastGroups;
+bool KernelDevice::fits(const FlatShape& network) const {
+  return network.byte_count <= most_bytes_ && most_groups(network) >= kLeastGroups;
 }
 
-std::size_t KernelDevice::together(const FlatNetwork& network) const {
+std::size_t KernelDevice::together(const FlatShape& network) const {
   return kLanes * std::min<std::size_t>(groups_, most_groups(network));
 }
 

@@ -20,10 +20,10 @@ class KernelDevice final : public NodeDevice {
   explicit KernelDevice(const build::DeviceName& name,
                         const engine::DeviceKernels::MakeLibrary& make = nullptr);
 
-  bool fits(const FlatNetwork& network) const override;
+  bool fits(const FlatShape& network) const override;
   // Returns as many as take about a tenth of a second, by the time of those before, so that a
   // search ends when it is told to.
-  std::size_t together(const FlatNetwork& network) const override;
+  std::size_t together(const FlatShape& network) const override;
   // The network is kept there until another one is asked for.
   void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,
             std::span<const std::byte> clause, std::size_t groups, NodeArrays& nodes,
@@ -38,7 +38,7 @@ class KernelDevice final : public NodeDevice {
   static void call(engine::DeviceKernels& kernels, Arrays& arrays, Entry entry,
                    const FlatNetwork& network, std::span<const std::byte> clause,
                    std::size_t groups, NodeArrays& nodes);
-  std::size_t most_groups(const FlatNetwork& network) const;
+  std::size_t most_groups(const FlatShape& network) const;
 
   std::timed_mutex mutex_;
   engine::DeviceKernels kernels_;

@@ -16,8 +16,8 @@ namespace bf_aot::decide {
 // The arrays of nodes in groups of kLanes, as devices read and write them: see
 // bf/c/nodes/network.h.
 struct NodeArrays {
-  std::vector<float> choices, ranges;  // read; choices are moved
-  std::vector<float> made, gains;      // written; choices and gains by kAscend alone
+  std::vector<float> choices, ranges;  // read
+  std::vector<float> made, gains;      // written; by kAscend alone gains, and choices that ascended
 };
 
 // Proposes choices and splits for thousands of nodes in a call, as LaneProposal does for kLanes of
@@ -33,9 +33,9 @@ class NodeDevice {
   NodeDevice& operator=(const NodeDevice&) = delete;
 
   // Returns whether there is room for a network and some nodes.
-  virtual bool fits(const FlatNetwork& network) const = 0;
+  virtual bool fits(const FlatShape& network) const = 0;
   // The nodes of a network that fits that should go together.
-  virtual std::size_t together(const FlatNetwork& network) const = 0;
+  virtual std::size_t together(const FlatShape& network) const = 0;
   // Has groups call an entry point. pause: is called while the device is another thread's; what it
   // throws leaves nodes of no use. Throws: BF3344 where the device fails.
   virtual void call(Entry entry, const std::shared_ptr<const FlatNetwork>& network,

@@ -165,5 +165,29 @@ TEST(KernelDevice, IsRefusedWhereNoSizeHelps) {
   EXPECT_EQ(inexact.opened, Sizes({128})) << "its arithmetic is the same";
 }
 
+TEST(KernelDevice, TakesNetworksThatThereIsRoomFor) {
+  Made made;
+  const std::unique_ptr<KernelDevice> device = device_of(made);
+  FlatShape shape;
+  shape.inputs = 100;
+  shape.neurons = shape.open = 1000;
+  shape.widest = 100;
+  shape.ranges = at_lanes(3 * shape.open);
+  shape.gains = at_lanes(shape.open);
+  shape.byte_count = made.memory / 8;
+  EXPECT_TRUE(device->fits(shape));
+  EXPECT_EQ(device->together(shape), 4 * kLanes);
+  ++shape.byte_count;
+  EXPECT_FALSE(device->fits(shape)) << "boxes have half, and nodes one eighth";
+
+  shape.byte_count = 1000;
+  const std::size_t group =
+      sizeof(float) * (shape.arena(128) + shape.choices(1) + shape.ranges + shape.gains);
+  made.memory = 8 * 4 * group;  // four groups at least
+  EXPECT_TRUE(device_of(made)->fits(shape));
+  made.memory -= 8;
+  EXPECT_FALSE(device_of(made)->fits(shape));
+}
+
 }  // namespace
 }  // namespace bf_aot::decide

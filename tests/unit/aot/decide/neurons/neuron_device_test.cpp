@@ -24,11 +24,29 @@ namespace {
 // Proposes nothing.
 class Idle final : public NodeDevice {
  public:
-  bool fits(const FlatNetwork& /*network*/) const override { return true; }
-  std::size_t together(const FlatNetwork& /*network*/) const override { return 128; }
+  bool fits(const FlatShape& /*network*/) const override { return true; }
+  std::size_t together(const FlatShape& /*network*/) const override { return 128; }
   void call(Entry /*entry*/, const std::shared_ptr<const FlatNetwork>& /*network*/,
             std::span<const std::byte> /*clause*/, std::size_t /*groups*/, NodeArrays& /*nodes*/,
             const std::function<void()>& /*pause*/) override {}
+};
+
+// Has no room for the network, and takes no call.
+class Narrow final : public NodeDevice {
+ public:
+  bool fits(const FlatShape& network) const override {
+    ++asked;
+    EXPECT_GT(network.byte_count, 0u);
+    return false;
+  }
+  std::size_t together(const FlatShape& /*network*/) const override { return 0; }
+  void call(Entry /*entry*/, const std::shared_ptr<const FlatNetwork>& /*network*/,
+            std::span<const std::byte> /*clause*/, std::size_t /*groups*/, NodeArrays& /*nodes*/,
+            const std::function<void()>& /*pause*/) override {
+    ADD_FAILURE();
+  }
+
+  mutable int asked = 0;
 };
 
 // Thousands of nodes.
@@ -95,6 +113,17 @@ TEST_F(NeuronDevice, WhatKeepsItFromBeingReadyEndsTheSearch) {
   EXPECT_THROW(run_until(search, [] { return false; }), CompileError);
   EXPECT_EQ(asked, 3);
   EXPECT_FALSE(search.state.open.empty()) << "the tree stays whole";
+}
+
+TEST_F(NeuronDevice, ThisProcessorGoesOnWhereTheNetworkDoesNotFit) {
+  const auto device = std::make_shared<Narrow>();
+  NeuronSearch search(verifier_, cases_, 1, [&] { return device; });
+  run_until(search, [&] { return device->asked > 0; });
+  const std::uint64_t before = search.totals().nodes;
+  run_until(search, [&] { return search.totals().nodes > before + 100; });
+  EXPECT_GT(device->asked, 0);
+  EXPECT_GT(search.totals().nodes, before + 100);
+  EXPECT_EQ(search.totals().on_device, 0u);
 }
 
 TEST_F(NeuronDevice, PartsBeginWithNodesOfNoDevice) {
