@@ -72,7 +72,7 @@ class NeuronSearch final : public SplitSearch {
   mutable std::atomic<std::uint64_t> of_clauses_ = 0, of_gains_ = 0;  // nodes, by their rule
   mutable std::atomic<std::uint64_t> on_device_ = 0;                  // of all
   const AskNodeDevice ask_device_;
-  // Of `network_` for devices; null: they do not bound its nodes, or there is none.
+  // Sizes of `network_` for devices; null: they do not bound its nodes, or there is none.
   std::unique_ptr<const FlatShape> flat_shape_;
   mutable std::mutex flattening_;
   mutable std::shared_ptr<const FlatNetwork> flat_;  // null: no device that it fits was ready yet
