@@ -91,15 +91,17 @@ class Decision {
   }
 
  private:
-  // Throws what keeps a device from being ready, unless the question is decided without it. Of
-  // processes that decide together the first has the answer.
+  // Throws what keeps a device from being ready, unless there is nothing left for it: the question
+  // is decided, or a part of a tree searched. Of processes that decide together the first has the
+  // answer.
   void check_devices() {
     try {
       verifiers_.check_devices();
       if (asked_node_device_) (void)calls_.ask_node_device();
     } catch (const CompileError& error) {
       const bool answers = calls_.company == nullptr || calls_.company->is_first();
-      if (answers && !is_decided()) throw;
+      const bool searched = settings_.tree_only && std::ranges::all_of(turns_, &Turn::is_over);
+      if (answers && !is_decided() && !searched) throw;
       outcome_.refused = error.diagnostics();
     }
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ class RefusedDevice : public ::testing::Test {
       return [&]() -> std::optional<BoxDevice> { return refuse(), std::nullopt; };
     };
     calls.ask_node_device = [&]() -> std::shared_ptr<NodeDevice> { return refuse(), nullptr; };
+    calls.begin_tree = begin_;
     calls.save_tree = [&](const tree::TreeState&) { is_over = true; };
     return run_decision(Sampler(read.graph), property, settings, calls);
   }
@@ -83,6 +85,7 @@ class RefusedDevice : public ::testing::Test {
     EXPECT_EQ(outcome.refused[0].code, "BF3342");
   }
 
+  std::function<void(SplitSearch&)> begin_ = [](SplitSearch&) {};
   int asked_ = 0;
 };
 
@@ -110,6 +113,17 @@ TEST_F(RefusedDevice, WhatNeuronsVerifyStands) {
   EXPECT_GT(outcome.totals(DecisionPhase::kNeurons).nodes, 512u);
   EXPECT_GT(asked_, 1);
   EXPECT_EQ(outcome.answer, Answer::kVerified);
+  expect_refusal(outcome);
+}
+
+TEST_F(RefusedDevice, APartThatIsSearchedStands) {
+  begin_ = [](SplitSearch& search) {
+    search.expand_in_breadth(4);
+    search.state.open.pop_back();  // is another one's
+  };
+  const Outcome outcome = run(kController, wide());
+  EXPECT_GT(asked_, 1);
+  EXPECT_EQ(outcome.answer, Answer::kUnknown);
   expect_refusal(outcome);
 }
 
