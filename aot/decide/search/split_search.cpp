@@ -79,6 +79,9 @@ class SplitSearch::Running {
         if (!root) break;
         run_turn(*root);
       }
+    } catch (const CompileError&) {
+      if (company_ != nullptr) throw;
+      if (!witness_) thrown_ = std::current_exception();  // what is proven stands without a device
     } catch (...) {
       // The others of a company wait for this process, and end with it.
       if (company_ != nullptr) throw;

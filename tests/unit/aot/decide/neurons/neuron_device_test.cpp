@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "aot/build/compile.h"
 #include "aot/build/frontend_result.h"
@@ -49,8 +51,8 @@ class Narrow final : public NodeDevice {
   mutable int asked = 0;
 };
 
-// Thousands of nodes.
-Property hard_property() {
+// It has thousands of nodes.
+Property hard_property(const std::string& threshold = "1.6") {
   const char* const ends[][2] = {
       {"-0.3", "0.2"}, {"-0.4", "0"}, {"0.2", "0.6"}, {"-0.2", "0.2"}, {"-0.2", "0.2"}};
   std::string text, box;
@@ -59,7 +61,7 @@ Property hard_property() {
     text += "(declare-const " + x + " Real)(declare-const Y_" + std::to_string(i) + " Real)";
     box += "(assert (<= " + std::string(ends[i][0]) + " " + x + " " + ends[i][1] + "))";
   }
-  return parse_property(text + box + "(assert (>= Y_0 1.6))", "p.vnnlib");
+  return parse_property(text + box + "(assert (>= Y_0 " + threshold + "))", "p.vnnlib");
 }
 
 class NeuronDevice : public ::testing::Test {
@@ -124,6 +126,31 @@ TEST_F(NeuronDevice, ThisProcessorGoesOnWhereTheNetworkDoesNotFit) {
   EXPECT_GT(device->asked, 0);
   EXPECT_GT(search.totals().nodes, before + 100);
   EXPECT_EQ(search.totals().on_device, 0u);
+}
+
+// The other thread's device is refused while this one's point is proven.
+TEST_F(NeuronDevice, AProvenPointStandsWhateverKeepsItFromBeingReady) {
+  const Property violated = hard_property("0");
+  Cases cases(violated);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<bool> asked = false, proven = false;
+  NeuronSearch search(verifier_, cases, 2, [&]() -> std::shared_ptr<NodeDevice> {
+    if (std::this_thread::get_id() == caller) return nullptr;
+    asked = true;
+    for (int i = 0; i < 30'000 && !proven; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    fail("BF3342", "opencl:0", "refused");
+  });
+  SearchCalls calls;
+  calls.prove = [&](std::size_t, const std::vector<double>&) -> std::optional<Witness> {
+    if (!asked) return std::nullopt;
+    proven = true;
+    return Witness();
+  };
+  std::optional<Witness> witness;
+  for (int turn = 0; turn < 300 && !witness; ++turn) witness = search.run(cases, {0.2}, calls);
+  EXPECT_TRUE(witness);
+  EXPECT_TRUE(asked);
 }
 
 TEST_F(NeuronDevice, PartsBeginWithNodesOfNoDevice) {
