@@ -73,9 +73,9 @@ Json library_json(const std::vector<LibraryObject>& objects) {
 
 Json record_json(const BuildRecord& record) {
   if (record.toolchain == nullptr) return nullptr;
-  Json build = {{"compiler", record.toolchain->version},
-                {"flags", record.toolchain->flags},
-                {"code_bytes", nullptr}};
+  std::vector<std::string> flags = record.toolchain->flags;
+  if (record.toolchain->language == Language::kC) flags.insert(flags.begin(), {"-x", "c"});
+  Json build = {{"compiler", record.toolchain->version}, {"flags", flags}, {"code_bytes", nullptr}};
   if (record.code) build["code_bytes"] = *record.code;
   if (const auto& footprint = record.footprint) {
     build["flash_bytes"] = footprint->text + footprint->data;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "aot/decide/differences.h"
 #include "aot/decide/search/bounds_and_points.h"
 #include "aot/decide/search/box_search.h"
 #include "aot/decide/search/held_out.h"
@@ -219,14 +220,26 @@ class Decision {
     }
     const DecisionVerifier& last = verifiers_.last();
     if (tokens_ != nullptr || last.host == nullptr) return made;
-    last.host->ask(nullptr);  // the time is over, and this has its own
     if (best != nullptr) made.part = best->held_out(kSeconds);
-    if (made.part || bounding_ > kSeconds || cases_.open().empty()) return made;
-    const std::size_t index = cases_.open().front();
-    const OpenBox whole[] = {{index, 0, cases_.box(index)}};
-    made.part =
-        most_lacking(*last.plan, *last.host, cases_, whole, DecisionPhase::kBound, kSeconds);
+    if (!made.part && bounding_ <= kSeconds && !cases_.open().empty()) {
+      const std::size_t index = cases_.open().front();
+      const OpenBox whole[] = {{index, 0, cases_.box(index)}};
+      made.part =
+          most_lacking(*last.plan, *last.host, cases_, whole, DecisionPhase::kBound, kSeconds);
+    }
+    if (made.part && fixed_ && !made.part->box.lower.empty()) place_fixed(*made.part);
     return made;
+  }
+
+  // Adds the inputs that were folded into the network.
+  void place_fixed(HeldOut& part) const {
+    input::FloatBox whole = float_box(whole_.cases[part.property_case].box);
+    for (std::size_t k = 0; k < fixed_->free.size(); ++k) {
+      const auto i = static_cast<std::size_t>(fixed_->free[k]);
+      whole.lower[i] = part.box.lower[k];
+      whole.upper[i] = part.box.upper[k];
+    }
+    part.box = std::move(whole);
   }
 
   double first_seconds() const {

@@ -34,6 +34,9 @@ Live live_of(const BackwardRows& step, LayerId tensor);
 // windows.cpp: rows that see a part of their images.
 void define_images(Lowering& l, const BackwardRows& step);
 void define_windows(Lowering& l, const BackwardRows& step);
+// Drops what no call below reads, of a tile's body, and of the step's.
+void drop_unread_windows(Body& body);
+void drop_unread_images(Body& body);
 // The arguments that say which part of a tensor with a window; none for another.
 Arguments window_of(const BackwardRows& step, LayerId tensor);
 Window window_or_whole(const BackwardRows& step, LayerId tensor, Window::Of of, const Shape& shape);

@@ -192,7 +192,9 @@ Argument spread_of(const BackwardRows& step) {
   return at(step.sums, step.tile);
 }
 
-void rows_once(Lowering& l, const BackwardRows& step) {
+namespace {
+
+void all_of_a_tile(Lowering& l, const BackwardRows& step) {
   const int pairs = step.tile / 2;
   const int end = op_count(step) - 1;
   const Place neurons = at_first(step.neurons);
@@ -220,6 +222,14 @@ void rows_once(Lowering& l, const BackwardRows& step) {
   l.end(end, true);
 }
 
+}  // namespace
+
+void rows_once(Lowering& l, const BackwardRows& step) {
+  Body body = l.within([&] { all_of_a_tile(l, step); });
+  drop_unread_windows(body);
+  for (Node& node : body) l.add(std::move(node));
+}
+
 void lower(Lowering& l, const BackwardRows& step) {
   const int end = op_count(step) - 1;
   Body body = l.within([&] {
@@ -233,6 +243,7 @@ void lower(Lowering& l, const BackwardRows& step) {
     }
     l.end(end);
   });
+  drop_unread_images(body);
   l.add({Block{std::move(body)}});
 }
 

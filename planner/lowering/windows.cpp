@@ -1,4 +1,7 @@
+#include <set>
+
 #include "planner/lowering/lower_rows.h"
+#include "planner/lowering/walk.h"
 
 // Windows of backward rows: docs/proofs/windows.md.
 
@@ -21,7 +24,68 @@ void add_reads(const Lowering& l, const BackwardRows& step, LayerId reader, Defi
   }
 }
 
+// The tensors whose windows, or images, calls take by name.
+struct Named {
+  std::set<LayerId> windows, images;
+};
+
+void add_image(const Image& image, Named& named) {
+  if (image.made.empty()) named.images.insert(image.tensor);
+}
+
+Named named_in(const Body& body) {
+  Named named;
+  for_each_call(body, [&](const Call& call) {
+    for (const Argument& each : call.arguments) {
+      if (const auto* const window = std::get_if<Window>(&each);
+          window != nullptr && window->of == Window::Of::kTensor)
+        named.windows.insert(window->tensor);
+      if (const auto* const image = std::get_if<Image>(&each)) add_image(*image, named);
+      if (const auto* const strides = std::get_if<Strides>(&each)) add_image(strides->image, named);
+    }
+  });
+  return named;
+}
+
+// Adds the images of windows, which bodies inside of others define.
+void add_images_of_windows(const Body& body, Named& named) {
+  for (const Node& node : body) {
+    if (const auto* const window = std::get_if<DefineWindow>(&node.what);
+        window != nullptr && window->count > 0)
+      named.images.insert(window->tensor);
+    if (const auto* const tiles = std::get_if<Tiles>(&node.what))
+      add_images_of_windows(tiles->body, named);
+    if (const auto* const fits = std::get_if<IfFits>(&node.what)) {
+      add_images_of_windows(fits->fits, named);
+      add_images_of_windows(fits->other, named);
+    }
+  }
+}
+
 }  // namespace
+
+void drop_unread_windows(Body& body) {
+  std::set<LayerId> read = named_in(body).windows;
+  for (std::size_t i = body.size(); i-- > 0;) {
+    const auto* const window = std::get_if<DefineWindow>(&body[i].what);
+    if (window == nullptr) continue;
+    if (!read.contains(window->tensor)) {
+      body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    for (const WindowRead& each : window->reads)
+      if (each.kind != WindowRead::Kind::kWhole) read.insert(each.reader);
+  }
+}
+
+void drop_unread_images(Body& body) {
+  Named named = named_in(body);
+  add_images_of_windows(body, named);
+  std::erase_if(body, [&](const Node& node) {
+    const auto* const image = std::get_if<DefineImage>(&node.what);
+    return image != nullptr && !named.images.contains(image->image.tensor);
+  });
+}
 
 void define_images(Lowering& l, const BackwardRows& step) {
   for (const RowImage& image : step.images) l.add({DefineImage{image}});

@@ -94,6 +94,13 @@ class Balls(Case):
             self.assertEqual(self.verdict(network, claim([0, 0], 1, least - 1e-2), norm)[0], "verified")
             self.assertEqual(self.verdict(network, claim([0, 0], 1, least + 1e-2), norm)[0], "falsified")
 
+    def test_time_that_is_over_is_no_error(self):
+        """What stays open is said by the verifier of boxes, after the time that it had."""
+        below = math.floor((1.5 - math.sqrt(25.25) / 2) * 1e9) / 1e9  # of the least value, by less than 1e-9
+        verdict, found = self.verdict(self.linear([3, -4, 0.5]), claim([0.5, 0, 0], 0.5, below), "l2", "--timeout", "1")
+        self.assertEqual(verdict, "timeout")
+        self.assertEqual(len(found["unknown"]["box"]["lower"]), 3)
+
     def test_conditions_on_inputs_leave_the_ball_as_it_is(self):
         """The ball is that of the box, not that of what the condition leaves of the box."""
         linear = self.linear([1, -1])

@@ -322,6 +322,14 @@ class Branch(PropertyCase):
             self.assertIn(self.few_vary(-2.5, *options, code=None)["verdict"],
                           ("verified", "unknown"))
 
+    def test_fixed_inputs_stay_in_what_is_open(self):
+        found = self.few_vary(-2.61, "--method", "ibp", "--branch", "0.1", code=4)
+        low, high = found["unknown"]["box"]["lower"], found["unknown"]["box"]["upper"]
+        self.assertEqual((len(low), len(high)), (64, 64))
+        for i, (least, most) in enumerate(zip(low, high)):
+            within = 0 <= least < most <= 1 if i % 16 == 5 else least <= 0.3 <= most and most - least < 1e-7
+            self.assertTrue(within, i)
+
     def test_fixed_inputs_stay_in_counterexamples(self):
         for options in ((), ("--checkpoint", self.work / "tree.json"),
                         ("--checkpoint", self.work / "tree.json")):

@@ -65,6 +65,7 @@ std::optional<HeldNeuron> most_influential(const Plan& plan, const BoxNetwork& n
 std::optional<HeldOut> most_lacking(const Plan& plan, const engine::HostVerifier& verifier,
                                     const Cases& cases, std::span<const OpenBox> boxes,
                                     DecisionPhase by, double seconds) {
+  verifier.ask(nullptr);  // the time of the decision is over, and this has its own
   const system::Stopwatch stopwatch;
   const VerdictTables& tables = cases.tables();
   std::optional<HeldOut> worst;

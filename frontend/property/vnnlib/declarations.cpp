@@ -20,7 +20,8 @@ std::optional<std::int64_t> scalar_index(std::string_view name, char prefix) {
   std::int64_t index = 0;
   const char* const end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data() + 2, end, index);
-  if (error != std::errc() || stop != end || index < 0 || name[2] == '-') return std::nullopt;
+  const bool another_way = name[2] == '-' || (name[2] == '0' && name.size() > 3);  // X_-0, X_00
+  if (error != std::errc() || stop != end || index < 0 || another_way) return std::nullopt;
   return index;
 }
 

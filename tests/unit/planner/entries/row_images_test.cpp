@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "planner/lowering/lower_rows.h"
 #include "planner/verify/verify.h"
 #include "tests/unit/planner/toy_images.h"
 #include "tests/unit/planner/verify/verify_graph.h"
@@ -58,6 +59,49 @@ TEST(RowImages, FoundByTensor) {
   rows.images = row_images(plan, rows);
   EXPECT_EQ(find_image(rows, kFirst)->tensor, kFirst);
   EXPECT_EQ(find_image(rows, kTop), nullptr);
+}
+
+// ---- windows that nothing reads
+
+calls::Node window_node(LayerId tensor, std::vector<LayerId> readers) {
+  calls::DefineWindow made;
+  made.tensor = tensor;
+  for (const LayerId each : readers)
+    made.reads.push_back({calls::WindowRead::Kind::kSame, {}, each});
+  if (readers.empty()) made.count = 2;
+  return {made};
+}
+
+std::vector<LayerId> windows_in(const calls::Body& body) {
+  std::vector<LayerId> tensors;
+  for (const calls::Node& node : body)
+    if (const auto* const window = std::get_if<calls::DefineWindow>(&node.what))
+      tensors.push_back(window->tensor);
+  return tensors;
+}
+
+TEST(RowImages, OnlyWindowsThatAreReadAreDefined) {
+  const calls::Body windows = {window_node(kBlock, {}), window_node(kSecond, {kBlock}),
+                               window_node(kFirst, {kSecond})};
+  const auto with_call = [&](LayerId tensor) {
+    calls::Body body = windows;
+    calls::Call call;
+    call.callee = calls::Routine::kClearWindow;
+    call.arguments = {calls::Image{tensor, {}},
+                      calls::Window{calls::Window::Of::kTensor, tensor, {}}};
+    body.push_back({call});
+    calls::drop_unread_windows(body);
+    return windows_in(body);
+  };
+  EXPECT_EQ(with_call(kFirst), (std::vector<LayerId>{kBlock, kSecond, kFirst}));
+  EXPECT_EQ(with_call(kSecond), (std::vector<LayerId>{kBlock, kSecond}));
+  calls::Body unread = windows;
+  RowImage image;
+  image.tensor = kBlock;
+  unread.insert(unread.begin(), {calls::DefineImage{image}});
+  calls::drop_unread_windows(unread);
+  calls::drop_unread_images(unread);
+  EXPECT_TRUE(unread.empty());
 }
 
 // ---- verify()
