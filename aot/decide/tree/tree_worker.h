@@ -54,8 +54,8 @@ class TreeWorker {
 
   // One expansion for each node, in order. Fate and children depend on the node alone: not on the
   // other nodes, nor on time, nor on earlier calls. So the tree is the same for any number of
-  // threads. Where a device proposes, children may depend on how many nodes a call has, and on when
-  // it was ready. May throw Abandoned after `goes_on` has said no.
+  // threads. Where a device proposes, or bounds boxes, children may depend on how many nodes a call
+  // has, and on when it was ready. May throw Abandoned after `goes_on` has said no.
   virtual void expand(std::span<const Node> nodes, std::vector<Expansion>& out) = 0;
 
   // For the worker to ask now and then, on any thread: whether the search goes on. Does not throw.

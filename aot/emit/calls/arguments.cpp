@@ -82,6 +82,13 @@ std::pair<std::string_view, std::string_view> type_names(ErrorsKind kind) {
 
 }  // namespace
 
+bool takes_team(const Plan& plan, const Call& call) {
+  if (plan.config.items == 1) return false;
+  if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
+    return plan.kernel(kernel->id).schedule.staged > 0;
+  return find_c_routine(std::get<Routine>(call.callee))->dealt == Dealt::kTogether;
+}
+
 std::string image_name(LayerId tensor) {
   return fmt::format("image{}", tensor.number() + 1);
 }
@@ -361,11 +368,7 @@ std::string CallText::text(const Call& call) const {
     arguments.resize(
         arguments.size() + signature_of(*routine).parameters.size() - call.arguments.size(),
         std::string(dialect_.null()));
-  if (plan_.config.items > 1 && routine != nullptr &&
-      find_c_routine(*routine)->dealt == Dealt::kTogether)
-    arguments.emplace_back("team");
-  if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
-    if (plan_.kernel(kernel->id).schedule.staged > 0) arguments.emplace_back("team");
+  if (takes_team(plan_, call)) arguments.emplace_back("team");
   return fmt::format("{}({})", callee(call), fmt::join(arguments, ", "));
 }
 

@@ -103,6 +103,9 @@ class Bodies {
 // The mark around the lines of an entry's step.
 std::string step_mark(const Plan& plan, const Entry& entry, int step);
 
+// Whether items of a device's group call it with memory that they share: bf_team of bf/c/core.h.
+bool takes_team(const Plan& plan, const Call& call);
+
 // Names of an image and of a window, "image3", "window3". They have numbers, since buffers take the
 // names of layers.
 std::string image_name(LayerId tensor);

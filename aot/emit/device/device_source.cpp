@@ -108,8 +108,10 @@ constexpr std::string_view kLines =
 std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                         const calls::Bodies& bodies) {
   const Plan& plan = lowered.plan();
-  const std::string body = bodies.of(*entry.entry);
-  const bool together = body.find(", team)") != std::string::npos;
+  bool together = false;
+  calls::for_each_call(lowered.program(*entry.entry), [&](const calls::Call& call) {
+    together = together || calls::takes_team(plan, call);
+  });
   return fill_in(kHead, {{"entry", entry.name},
                          {"arena", device_arena_bytes(plan)},
                          {"inputs", plan.input_count},
@@ -117,7 +119,7 @@ std::string entry_point(const Lowered& lowered, const DeviceEntry& entry,
                          {"lines", entry.lines > 0 ? fmt::format(kLines, entry.lines) : ""},
                          {"shared", together ? "  BF_OWN_TEAM\n" : ""},
                          {"outputs", entry.outputs}}) +
-         tables(lowered, *entry.entry) + body + "}\n\n";
+         tables(lowered, *entry.entry) + bodies.of(*entry.entry) + "}\n\n";
 }
 
 }  // namespace
