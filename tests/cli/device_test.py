@@ -18,7 +18,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "device"))
-from false_cuda import false_cuda  # noqa: E402
+from false_cuda import false_cuda, has_compiled, settle  # noqa: E402
 from c_test import STRICT, functions_model  # noqa: E402
 from harness import BF_AOT, CONTROLLER, METHODS, MODELS, SOURCE, TINY, BOX, Case  # noqa: E402
 from schema import Schema  # noqa: E402
@@ -30,6 +30,7 @@ PROPERTIES = MODELS / "properties"
 WIDE = PROPERTIES / "collision_avoidance_6x50_wide.vnnlib"
 UNUSED = " (not used)"
 BF_AOT_MPI = os.environ.get("BF_AOT_MPI", "")
+LIMITS = (2, 8, 32, 128)  # seconds, of questions that are asked anew where a machine is slow, or busy
 MAIN = """
 #include <stdio.h>
 #include "net.h"
@@ -65,15 +66,13 @@ def cases_property(count):
     text = (PROPERTIES / "collision_avoidance_6x50.vnnlib").read_text()
     low, high = map(float, re.findall(r"assert \(.= X_0 ([0-9.]+)", text))
     ends = [low + (high - low) * i / count for i in range(count + 1)]
-    cases = " ".join(f"(and (>= X_0 {a:.6f}) (<= X_0 {b:.6f}))" for a, b in zip(ends, ends[1:]))
+    cases = " ".join(f"(and (>= X_0 {a:.9f}) (<= X_0 {b:.9f}))" for a, b in zip(ends, ends[1:]))
     return re.sub(r"\(assert \(.= X_0 .*", "", text) + f"(assert (or {cases}))"
 
 
-# Takes this processor seconds, and has no violation.
+# Takes two threads minutes, and has no violation.
 HARD = re.sub(r"\(assert[^;]*", "", WIDE.read_text().split("; violated")[0]) + "".join(
-    f"(assert (>= X_{i} {low}))(assert (<= X_{i} {high}))"
-    for i, (low, high) in enumerate(((-0.3, 0.2), (-0.4, 0), (0.2, 0.6), (-0.2, 0.2), (-0.2, 0.2)))) + (
-        "(assert (>= Y_0 1.6))")
+    f"(assert (<= -0.5 X_{i} 0.5))" for i in range(5)) + "(assert (>= Y_0 2))"
 
 
 class DeviceCase(Case):
@@ -94,6 +93,26 @@ class DeviceCase(Case):
     def setUp(self):
         super().setUp()
         self.environment["POCL_CACHE_DIR"] = str(self.folder / "pocl")
+
+    def tearDown(self):
+        settle(self.folder)
+        super().tearDown()
+
+    def longer(self, is_enough, *arguments):
+        """Yields answers by limits of time that grow until one is enough."""
+        for seconds in LIMITS:
+            found = self.run_json(*arguments, "--timeout", seconds, code=None)
+            yield found
+            if is_enough(found):
+                return
+        self.fail(f"{LIMITS[-1]} s are too short: {arguments}")
+
+    def wait_for(self, is_so):
+        """For 250 s at most."""
+        end = time.monotonic() + 250
+        while not is_so():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
 
     def figures(self, device, *more):
         """What inspect says of a device, which has the form that the reference states."""
@@ -257,28 +276,37 @@ class DeviceErrors(DeviceCase):
                         folder / "libOpenCL.so.1"], check=True)
         self.environment["LD_LIBRARY_PATH"] = str(folder)
 
+    def slow_opencl(self):
+        """Its compiler does not end before the test. Returns a file that is there once it has begun."""
+        begun = self.folder / "begun"
+        self.environment.update(BF_FALSE_DEVICE="slow", BF_FALSE_BEGUN=str(begun))
+        return begun
+
     @unittest.skipUnless(shutil.which("gcc"), "no gcc")
     def test_verdicts_do_not_wait_for_compilers_of_devices(self):
         self.false_opencl()
         self.write("hard.vnnlib", HARD)
-        asked = ["verify", CONTROLLER, "hard.vnnlib", "--device", "opencl"]
+        asked = ["verify", CONTROLLER, "hard.vnnlib", "--device", "opencl", "--jobs", 2]
         for fault in ("refuses", "inexact", "fails"):  # they are found while this processor is at work
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(FAULTS[fault], *asked)
                 self.assert_refused(FAULTS[fault], "verify", CONTROLLER, WIDE, *asked[3:], "--checkpoint", "t.json")
-        self.environment["BF_FALSE_DEVICE"] = "slow"
-        begun = time.monotonic()
+        begun = self.slow_opencl()
         made = self.run_json("verify", CONTROLLER, WIDE, *asked[3:])
         self.assertEqual((made["verdict"], made["methods"]), ("verified", ["crown", "crown on the device" + UNUSED]))
-        made = self.run_json(*asked, "--timeout", 1, code=None)
-        self.assertEqual(made["verdict"], "timeout")
-        process = self.start(*asked)
-        time.sleep(1)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=100)
+        begun.unlink(missing_ok=True)
+        for made in self.longer(lambda _: begun.exists(), *asked):
+            self.assertEqual(made["verdict"], "timeout")
+        begun.unlink()
+        process = self.start(*asked, "--timeout", 1000)
+        try:
+            self.wait_for(begun.exists)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=100)
+        finally:
+            process.kill()
         self.assertIn(process.returncode, (-signal.SIGINT, 128 + signal.SIGINT))
-        self.assertLess(time.monotonic() - begun, 100, "the compiler takes 120 s")
 
     @unittest.skipUnless(shutil.which("gcc"), "no gcc")
     def test_faulty_devices_are_refused(self):
@@ -321,12 +349,24 @@ class DeviceErrors(DeviceCase):
         self.assert_decides("cuda:0", [(TINY, PROPERTIES / "tiny_violated.vnnlib", []), (CONTROLLER, WIDE, []),
                                         (CONTROLLER, WIDE, ["--semantics", "float32", "--jobs", 2]),
                                         (CONTROLLER, WIDE, ["--checkpoint", "tree.json"])])
+        self.assert_bounds_many_cases(on)
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "cuda:1", says=["none with the number 1"])
         self.assert_limits(self.figures("cuda"))
         for fault in ("none", "refuses", "inexact", "fails"):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(FAULTS[fault], "run", TINY, "--box", box, *on)
+
+    def assert_bounds_many_cases(self, on):
+        """On the device for sure: once its compiler is done, it is ready sooner than cases without end."""
+        for count in (40, 4000, 40000):
+            cases = self.write("cases.vnnlib", cases_property(count))
+            made = self.run_json("verify", CONTROLLER, cases, "--method", "crown", "--branch", 0, "--search", 0, *on)
+            self.assertEqual((made["verdict"], made["verified_cases"]), ("verified", count))
+            if made["methods"] == ["crown", "crown on the device"]:
+                return
+            settle(self.folder)
+        self.fail(f"the device bounds none of {count} cases")
 
     def write_many_neurons(self, threshold, width=28, jobs=1):
         """A network of random layers, and a property that takes a thousand nodes and more where it holds."""
@@ -338,31 +378,39 @@ class DeviceErrors(DeviceCase):
     @unittest.skipUnless(shutil.which("gcc"), "no gcc")
     def test_searches_of_neurons_do_not_wait_for_compilers_of_devices(self):
         self.false_opencl()
-        on = ["--device", "opencl", "--timeout"]
-        self.environment["BF_FALSE_DEVICE"] = "slow"
-        begun = time.monotonic()
+        on = ["--device", "opencl"]
+        begun = self.slow_opencl()
         for jobs in (1, 2):
-            made = self.run_json(*self.write_many_neurons(9, jobs=jobs), *on, 60)
+            made = self.run_json(*self.write_many_neurons(9, jobs=jobs), *on, "--timeout", 250)
             self.assertGreater(made["neuron_nodes"], 1000)
             self.assertEqual((made["verdict"], made["neuron_nodes_on_device"]), ("verified", 0))
-            made = self.run_json(*self.write_many_neurons(8, width=60, jobs=jobs), *on, 2, code=None)
-            self.assertEqual(made["verdict"], "timeout")
-            self.assertGreater(made["neuron_nodes"], 512)
-        self.assertLess(time.monotonic() - begun, 100, "the compiler takes 120 s")
+            begun.unlink(missing_ok=True)
+            for made in self.longer(lambda found: found["neuron_nodes"] > 512 and begun.exists(),
+                                    *self.write_many_neurons(8, width=60, jobs=jobs), *on):
+                self.assertEqual((made["verdict"], made["neuron_nodes_on_device"]), ("timeout", 0))
         for fault in ("refuses", "inexact", "fails"):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
-                self.assert_refused(FAULTS[fault], *self.write_many_neurons(8, width=60), *on, 60)
+                self.assert_refused(FAULTS[fault], *self.write_many_neurons(8, width=60), *on, "--timeout", 250)
+
+    def compile_for_neurons(self):
+        """From then on a device of CUDA is ready at once."""
+        process = self.start(*self.write_many_neurons(8, width=60), "--device", "cuda", "--timeout", 1000)
+        try:
+            self.wait_for(lambda: has_compiled(self.folder, "bf_ascend_nodes"))
+        finally:
+            process.kill()
+            process.communicate()
 
     @unittest.skipUnless(BF_AOT_MPI and shutil.which("mpirun") and shutil.which("gcc"), "no MPI, or no gcc")
     def test_ranks_do_not_wait_for_compilers_of_devices(self):
         self.false_opencl()
         self.environment.update(BF_FALSE_DEVICE="slow", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_MCA_plm_rsh_agent="false",
                                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-        asked = self.write_many_neurons(9)[1:3]
+        asked = [*self.write_many_neurons(9)[1:3], "--timeout", "250"]
         made = subprocess.run(["mpirun", "-np", "2", BF_AOT_MPI, *asked, "--device", "opencl", "--json"], cwd=self.work,
                               env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=100)  # the compiler takes 120 s
+                              check=False, timeout=300)  # the compiler takes an hour
         self.assertEqual(made.returncode, 0, made.stderr)
         found = json.loads(made.stdout)
         self.assertEqual((found["verdict"], found["neuron_nodes_on_device"]), ("verified", 0))
@@ -371,25 +419,27 @@ class DeviceErrors(DeviceCase):
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_verdicts_stand_whatever_a_device_proposes(self):
         false_cuda(self.folder, self.environment)
-        on = ["--device", "cuda", "--timeout", 60]
-        verified = self.write_many_neurons(9, width=40)  # takes longer than the compiler
-        made = self.run_json(*verified, *on, code=0)
+        self.compile_for_neurons()
+        on = ["--device", "cuda"]
+        made = self.run_json(*self.write_many_neurons(9, width=32), *on, "--timeout", 250, code=0)
         self.assertEqual(made["verdict"], "verified")
         self.assertGreater(made["neuron_nodes_on_device"], 100)
         self.assertLess(made["neuron_nodes_on_device"], made["neuron_nodes"])
         for fault in ("babbles", "claims"):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
-                found = self.run_json(*verified, "--device", "cuda", "--timeout", 10, "--proof", "proof.bfc", code=None)
-                self.assertIn(found["verdict"], ("verified", "timeout"))
-                self.assertGreater(found["neuron_nodes_on_device"], 100)
-                self.assertEqual(found["verdict"] == "verified", (self.work / "proof.bfc").exists())
-                falsified = self.run_json(*self.write_many_neurons(4.8, width=40), "--device", "cuda", "--search", 0,
-                                          "--timeout", 4, code=None)
-                self.assertIn(falsified["verdict"], ("falsified", "timeout"))
-                self.write_many_neurons(9, width=40)
+                proof = self.work / f"{fault}.bfc"
+                for found in self.longer(lambda found: found["neuron_nodes_on_device"] > 100,
+                                         *self.write_many_neurons(9, width=40), *on, "--proof", proof):
+                    self.assertIn(found["verdict"], ("verified", "timeout"))
+                    self.assertEqual(found["verdict"] == "verified", proof.exists())
+                    proof.unlink(missing_ok=True)
+                for found in self.longer(lambda found: found["verdict"] == "falsified"
+                                         or found["neuron_nodes_on_device"] > 100,
+                                         *self.write_many_neurons(4.8, width=40), *on, "--search", 0):
+                    self.assertIn(found["verdict"], ("falsified", "timeout"))
         self.environment["BF_FALSE_DEVICE"] = "fails_later"
-        self.assert_refused("BF3344", *verified, *on)
+        self.assert_refused("BF3344", *self.write_many_neurons(8, width=60), *on, "--timeout", 250)
 
     def test_no_driver_of_cuda(self):
         box = self.write("box.json", BOX)

@@ -38,7 +38,10 @@ class Case(unittest.TestCase):
     def run_tool(self, *arguments, code=0):
         """code: the exit code; None: any."""
         process = self.start(*arguments)
-        output, errors = process.communicate(timeout=300)
+        try:
+            output, errors = process.communicate(timeout=300)
+        finally:
+            process.kill()  # what takes longer would outlive the test
         if code is not None:
             self.assertEqual(process.returncode, code,
                              f"{arguments}\nstdout:\n{output}\nstderr:\n{errors}")

@@ -3,16 +3,22 @@
  * libraries, libcuda.so.1 and libnvrtc.so.13. BF_FALSE_DEVICE makes it faulty: "none" has no
  * device, "refuses" refuses every program, "inexact" returns zeros for the probe, "fails" runs no
  * entry point, "babbles" and "claims" write any bits, or bounds far above 0, for nodes of neurons,
- * "fails_later" runs each for them once. BF_FALSE_FOLDER: where it compiles. BF_FALSE_COPIES:
- * a file for the bytes of each copy to the device. */
+ * "fails_later" runs each for them once. BF_FALSE_FOLDER: where it compiles, each source once: what
+ * is compiled is kept by a hash of the source, for all programs, so that the device is ready at
+ * once from then on. Compilers outlive a program that ends; they hold a lock of the file "busy"
+ * there. BF_FALSE_COPIES: a file for the bytes of each copy to the device. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 typedef unsigned long long Pointer;
 
@@ -37,6 +43,17 @@ static int is(const char* fault) {
   return asked != NULL && strcmp(asked, fault) == 0;
 }
 
+static const char* folder(void) {
+  return getenv("BF_FALSE_FOLDER");
+}
+
+/* A name that no other program, and no other call, has. The two libraries differ in its begin. */
+static void own_name(char* to, size_t bytes, const char* begin) {
+  static atomic_int made;
+  (void)snprintf(to, bytes, "%s/%s_%ld_%d", folder(), begin, (long)getpid(),
+                 atomic_fetch_add(&made, 1));
+}
+
 /* ---- the compiler: code is the path of a shared object. */
 
 typedef struct Program {
@@ -53,26 +70,44 @@ int nvrtcCreateProgram(Program** program, const char* source, const char* name, 
   return 0;
 }
 
-int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
-  static int made;
-  const char* const folder = getenv("BF_FALSE_FOLDER");
-  char file[512], command[1400];
+/* FNV-1a. */
+static uint64_t hash_of(const char* text, uint64_t hash) {
+  for (; *text != '\0'; ++text) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return hash;
+}
+
+/* Compiles beside, and gives the object its name when it is whole. */
+static int compile(const Program* program) {
+  char name[400], file[420], command[2800];
   FILE* to;
-  int i;
-  for (i = 0; i < count; ++i)
-    if (strstr(options[i], "fast") != NULL || strstr(options[i], "ftz") != NULL) return 2;
-  if (is("refuses") || folder == NULL) return 6;
-  (void)snprintf(file, sizeof file, "%s/net%d.cpp", folder, ++made);
-  (void)snprintf(program->code, sizeof program->code, "%s/net%d_%ld.so", folder, made, random());
+  int busy, result;
+  own_name(name, sizeof name, "source");
+  (void)snprintf(file, sizeof file, "%s.cpp", name);
   to = fopen(file, "w");
   if (to == NULL) return 6;
   (void)fputs(words, to);
   (void)fputs(program->source, to);
-  (void)fclose(to);
+  if (fclose(to) != 0) return 6;
   (void)snprintf(command, sizeof command,
-                 "g++ -std=c++17 -O1 -ffp-contract=off -shared -fPIC -w %s -o %s", file,
-                 program->code);
-  return system(command) == 0 ? 0 : 6;
+                 "TMPDIR='%s' g++ -std=c++17 -O1 -ffp-contract=off -shared -fPIC -w %s -o %s.so && "
+                 "mv %s.so %s",
+                 folder(), file, name, name, program->code);
+  (void)snprintf(file, sizeof file, "%s/busy", folder());
+  busy = open(file, O_RDWR | O_CREAT, 0600); /* children inherit it, and the lock */
+  if (busy < 0 || flock(busy, LOCK_SH) != 0) return 6;
+  result = system(command);
+  (void)close(busy);
+  return result == 0 ? 0 : 6;
+}
+
+int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
+  int i;
+  for (i = 0; i < count; ++i)
+    if (strstr(options[i], "fast") != NULL || strstr(options[i], "ftz") != NULL) return 2;
+  if (is("refuses") || folder() == NULL) return 6;
+  (void)snprintf(program->code, sizeof program->code, "%s/%016llx.so", folder(),
+                 (unsigned long long)hash_of(program->source, hash_of(words, 0xcbf29ce484222325u)));
+  return access(program->code, R_OK) == 0 ? 0 : compile(program);
 }
 
 int nvrtcGetProgramLogSize(Program* program, size_t* bytes) {
@@ -108,7 +143,8 @@ typedef struct Function {
   char name[64];
 } Function;
 
-static int context; /* how many have it */
+static char context;             /* the only one */
+static _Thread_local int pushed; /* how often the thread made it the current one */
 
 int cuInit(unsigned flags) {
   return (int)flags;
@@ -140,18 +176,36 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
   return device;
 }
 int cuCtxPushCurrent_v2(void* made) {
-  ++context;
+  ++pushed;
   return made == &context ? 0 : 1;
 }
 int cuCtxPopCurrent_v2(void** before) {
   *before = NULL;
-  --context;
+  --pushed;
   return 0;
 }
+
+static int copy_file(const char* from, const char* to) {
+  FILE* const in = fopen(from, "rb");
+  FILE* const out = in == NULL ? NULL : fopen(to, "wb");
+  char bytes[1 << 14];
+  size_t count;
+  int good = out != NULL;
+  while (good && (count = fread(bytes, 1, sizeof bytes, in)) > 0)
+    good = fwrite(bytes, 1, count, out) == count;
+  if (out != NULL) good = fclose(out) == 0 && good;
+  if (in != NULL) (void)fclose(in);
+  return good;
+}
+
+/* Each module has variables of its own, so it is loaded from a file of its own. */
 int cuModuleLoadData(void** module, const void* code) {
-  if (context == 0) return 201;
-  *module = dlopen(code, RTLD_NOW | RTLD_LOCAL);
+  char name[400];
+  if (pushed == 0) return 201;
+  own_name(name, sizeof name, "module");
+  *module = copy_file(code, name) ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (*module == NULL) (void)fprintf(stderr, "%s\n", dlerror());
+  (void)unlink(name);
   return *module == NULL ? 200 : 0;
 }
 int cuModuleUnload(void* module) {
@@ -179,7 +233,7 @@ int cuMemGetInfo_v2(size_t* left, size_t* all) {
 }
 int cuMemAlloc_v2(Pointer* made, size_t bytes) {
   *made = (Pointer)(uintptr_t)malloc(bytes);
-  return context == 0 || *made == 0 ? 2 : 0;
+  return pushed == 0 || *made == 0 ? 2 : 0;
 }
 int cuMemFree_v2(Pointer memory) {
   free((void*)(uintptr_t)memory);
@@ -224,7 +278,7 @@ int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigne
   unsigned group;
   int i, count;
   (void)stream;
-  if (context == 0 || y * z * items * items_y * items_z != 1 || shared != 0 || more != NULL)
+  if (pushed == 0 || y * z * items * items_y * items_z != 1 || shared != 0 || more != NULL)
     return 1;
   count = strcmp(f->name, "bf_probe") == 0 || strncmp(f->name, "bf_peak_", 8) == 0 ? 3
           : strcmp(f->name, "bf_check_boxes") == 0                                 ? 2

@@ -1,8 +1,9 @@
 /* A library of OpenCL whose only device is faulty as BF_FALSE_DEVICE says, to try what refuses it:
  * "flushes" says that it flushes subnormals, "single" that it has no doubles, "divides" that
  * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it
- * is to compute, "fails" runs nothing, "none" has no device, "slow" has a compiler that takes two
- * minutes, "narrow" has groups of 40 items at most. It computes nothing. */
+ * is to compute, "fails" runs nothing, "none" has no device, "narrow" has groups of 40 items at
+ * most, "slow" has a compiler that takes an hour, and makes the file BF_FALSE_BEGUN when it begins.
+ * It computes nothing. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -74,11 +75,18 @@ Object* clCreateProgramWithSource(Object* context, Uint count, const char** text
   return &only;
 }
 
+static void take_an_hour(void) {
+  const char* const begun = getenv("BF_FALSE_BEGUN");
+  FILE* const file = begun == NULL ? NULL : fopen(begun, "w");
+  if (file != NULL) (void)fclose(file);
+  (void)sleep(3600);
+}
+
 Int clBuildProgram(Object* program, Uint count, Object* const* devices, const char* options,
                    void* notify, void* data) {
   (void)program, (void)count, (void)devices, (void)notify, (void)data;
   if (strstr(options, "fast") != NULL) abort();
-  if (is("slow")) (void)sleep(120);
+  if (is("slow")) take_an_hour();
   return is("refuses") ? -11 : 0;
 }
 
