@@ -359,7 +359,7 @@ class DeviceErrors(DeviceCase):
 
     def assert_bounds_many_cases(self, on):
         """On the device for sure: once its compiler is done, it is ready sooner than cases without end."""
-        for count in (40, 4000, 40000):
+        for count in (4000, 8000, 80000):
             cases = self.write("cases.vnnlib", cases_property(count))
             made = self.run_json("verify", CONTROLLER, cases, "--method", "crown", "--branch", 0, "--search", 0, *on)
             self.assertEqual((made["verdict"], made["verified_cases"]), ("verified", count))
@@ -421,7 +421,7 @@ class DeviceErrors(DeviceCase):
         false_cuda(self.folder, self.environment)
         self.compile_for_neurons()
         on = ["--device", "cuda"]
-        made = self.run_json(*self.write_many_neurons(9, width=32), *on, "--timeout", 250, code=0)
+        made = self.run_json(*self.write_many_neurons(9, width=38), *on, "--timeout", 250, code=0)
         self.assertEqual(made["verdict"], "verified")
         self.assertGreater(made["neuron_nodes_on_device"], 100)
         self.assertLess(made["neuron_nodes_on_device"], made["neuron_nodes"])

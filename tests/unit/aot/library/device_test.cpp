@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <stop_token>
 #include <string>
@@ -19,10 +20,8 @@ namespace {
 
 constexpr std::size_t kThere = 9;
 
-// Loads the driver and its compiler under the names by which they are looked for.
-bool load_false_cuda() {
-  std::string folder = ::testing::TempDir() + "false_cuda_XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return false;
+// Loads the driver and its compiler from the folder, under the names by which they are looked for.
+bool load_false_cuda(const std::string& folder) {
   for (const std::string name : {"libcuda.so.1", "libnvrtc.so.13"}) {
     const std::string library = folder + "/" + name;
     const std::string command = "gcc -shared -fPIC -Wl,-soname," + name +
@@ -38,9 +37,14 @@ bool load_false_cuda() {
 
 class LibraryDevice : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    folder_ = ::testing::TempDir() + "false_cuda_XXXXXX";
+    if (mkdtemp(folder_.data()) != nullptr) loaded_ = load_false_cuda(folder_);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
   void SetUp() override {
-    static const bool loaded = load_false_cuda();
-    if (!loaded) GTEST_SKIP() << "no gcc, or no g++";
+    if (!loaded_) GTEST_SKIP() << "no gcc, or no g++";
     for (std::size_t i = 0; i < lower_.size(); ++i) {
       lower_[i] = 0.1F + 0.01F * static_cast<float>(i % 7);
       upper_[i] = lower_[i] + 0.02F;
@@ -57,6 +61,8 @@ class LibraryDevice : public ::testing::Test {
 
   DeviceBoxes there() const { return {kThere, lower_.data(), upper_.data()}; }
 
+  static inline std::string folder_;
+  static inline bool loaded_ = false;
   std::vector<float> lower_ = std::vector<float>(kThere * 5), upper_ = lower_;
 };
 

@@ -14,6 +14,7 @@
 #include "aot/decide/neurons/device/node_device.h"
 #include "aot/decide/search/neuron_search.h"
 #include "aot/engine/verifier/make_verifier.h"
+#include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/property/vnnlib/vnnlib.h"
@@ -81,7 +82,8 @@ class NeuronDevice : public ::testing::Test {
   void run_until(NeuronSearch& search, const Enough& is_enough) {
     SearchCalls calls;
     calls.prove = [](std::size_t, const std::vector<double>&) { return std::optional<Witness>(); };
-    for (int turn = 0; turn < 40 && !is_enough() && !search.is_over(); ++turn)
+    const system::Stopwatch stopwatch;
+    while (stopwatch.seconds() < 60 && !is_enough() && !search.is_over())
       search.run(cases_, {0.2}, calls);
   }
 
