@@ -202,7 +202,7 @@ class Resume(AblateCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=100)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         child = int(started.read_text())
         while pathlib.Path(f"/proc/{child}").exists():

@@ -259,12 +259,12 @@ class CertifyResume(CertifyCase):
     def test_goes_on(self):
         process = self.start(*self.OPTIONS)
         part = self.work / "r.csv.part"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 250
         while not part.exists() or (self.work / "r.csv").read_text().count("\n") < 5:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=100)
         self.assertEqual(process.returncode, 130)
         self.assertTrue(part.exists())
         before = (self.work / "r.csv").read_text()
@@ -371,19 +371,19 @@ class CertifyComplete(CertifyCase):
         options = (*SCALED, "--complete", "--eps", "0.05", "--count", "80", "--decide-seconds", "30",
                    "--checkpoint", "r.json", "--jobs", "1")
         process = self.start("certify", DIGITS, "--data", DATA, *options, "--csv", "r.csv")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 250
         while (not (self.work / "r.csv").exists() or
                (self.work / "r.csv").read_text().count("\n") < 5):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=100)
         self.assertEqual(process.returncode, 130)
         kept = json.loads((self.work / "r.json").read_text())["results"]
         self.assertGreater(len(kept), 0)
         begun = time.monotonic()
         short = self.certify(*options, "--timeout", "0.001", "--quiet")
-        self.assertLess(time.monotonic() - begun, 20)
+        self.assertLess(time.monotonic() - begun, 60)
         self.assertEqual(short["samples"], 80)
         found = self.certify(*options, "--quiet")
         self.assertEqual(found["radii"][0]["unknown"], 0)

@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -106,13 +105,6 @@ class DeviceCase(Case):
             if is_enough(found):
                 return
         self.fail(f"{LIMITS[-1]} s are too short: {arguments}")
-
-    def wait_for(self, is_so):
-        """For 250 s at most."""
-        end = time.monotonic() + 250
-        while not is_so():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
 
     def figures(self, device, *more):
         """What inspect says of a device, which has the form that the reference states."""
@@ -301,7 +293,7 @@ class DeviceErrors(DeviceCase):
         begun.unlink()
         process = self.start(*asked, "--timeout", 1000)
         try:
-            self.wait_for(begun.exists)
+            self.wait_for(begun.exists, process)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=100)
         finally:
@@ -397,7 +389,7 @@ class DeviceErrors(DeviceCase):
         """From then on a device of CUDA is ready at once."""
         process = self.start(*self.write_many_neurons(8, width=60), "--device", "cuda", "--timeout", 1000)
         try:
-            self.wait_for(lambda: has_compiled(self.folder, "bf_ascend_nodes"))
+            self.wait_for(lambda: has_compiled(self.folder, "bf_ascend_nodes"), process)
         finally:
             process.kill()
             process.communicate()

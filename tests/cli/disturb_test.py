@@ -307,12 +307,12 @@ class Disturb(Case):
         question = ("certify", DIGITS, "--data", DATA, *SCALED, "--count", "8", "--jobs", "1", "--decide-seconds",
                     "100", "--disturbance", "rotation=-9..9,scaling=0.9..1.1,shearing=-0.1..0.1", "--csv", "r.csv")
         process = self.start(*question)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 250
         while not (self.work / "r.csv.part").exists():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=100)
         self.assertEqual(process.returncode, 130)
         question = [{"100": "0.01"}.get(word, word) for word in question]
         self.run_tool(*question)

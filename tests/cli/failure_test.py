@@ -374,13 +374,13 @@ class Interrupt(Case):
             f"echo $$ > {started}.new\nmv {started}.new {started}\nexec sleep 300\n")
         compiler.chmod(0o755)
         process = self.start(*arguments, "--cxx", compiler)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 250
         while not started.exists():
             self.assertIsNone(process.poll(), "ended before the compiler was started")
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         process.send_signal(number)
-        output, errors = process.communicate(timeout=30)
+        output, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 128 + number)
         self.assertEqual(output + errors, "")
         child = int(started.read_text())

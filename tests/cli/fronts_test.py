@@ -251,7 +251,7 @@ class EachOption(Case):
             lib.lib.bf_aot_options_free(options)
 
         answer = lib.verify(self.work, "tiny.onnx", slow, given, stop=stop)
-        self.assertLess(time.monotonic() - begun[0], 1)
+        self.assertLess(time.monotonic() - begun[0], 60)
         self.assertEqual((answer.verdict, answer.stopped, answer.error), ("unknown", 1, ""))
 
     def test_each_option_has_its_row(self):

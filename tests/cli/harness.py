@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 BF_AOT = os.environ["BF_AOT"]
@@ -34,6 +36,25 @@ class Case(unittest.TestCase):
         return subprocess.Popen(
             [BF_AOT, *map(str, arguments)], cwd=self.work, env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def wait_for(self, is_so, process=None):
+        """For minutes, as the machine may be slow or busy. process: does not end before."""
+        end = time.monotonic() + 250
+        while not is_so():
+            self.assertLess(time.monotonic(), end)
+            if process is not None:
+                self.assertIsNone(process.poll(), "it has ended")
+            time.sleep(0.01)
+
+    def wait_for_handler(self, process, number):
+        """Until the process handles the signal."""
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+
+        def caught():
+            mask = re.search("^SigCgt:\t([0-9a-f]+)$", status.read_text(), re.MULTILINE)
+            return mask is not None and int(mask.group(1), 16) >> (number - 1) & 1
+
+        self.wait_for(caught, process)
 
     def run_tool(self, *arguments, code=0):
         """code: the exit code; None: any."""

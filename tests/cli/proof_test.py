@@ -301,11 +301,11 @@ class Certificates(Case):
             process = self.start("verify", "-v", *files, "--jit", "off", "--proof", "x.bfc")
             while not process.stderr.readline().startswith("decide: verified"):
                 self.assertIsNone(process.poll())
-            time.sleep(1)
+            time.sleep(0.2)  # of a second or more that remains
             process.send_signal(number)
             start = time.monotonic()
             output, errors = process.communicate(timeout=60)
-            self.assertLess(time.monotonic() - start, 3)
+            self.assertLess(time.monotonic() - start, 10)
             killed = number == signal.SIGKILL
             self.assertEqual((process.returncode, output), (-number if killed else 128 + number, ""), errors)
             said = "the answer is 'verified'; a signal ended the making of its certificate\n"
@@ -820,13 +820,13 @@ class Records(Case):
             path.write_bytes(self.header(question) + bytes([HALVE, 0, DERIVE, LEAF, 0, DERIVE, LEAF, 0]))
             with self.subTest(kind=name):
                 refused = name in ("digits", "alternatives")
-                ended = subprocess.run([BF_CHECK, self.network, question, path], capture_output=True, text=True, timeout=20)
+                ended = subprocess.run([BF_CHECK, self.network, question, path], capture_output=True, text=True, timeout=100)
                 self.assertEqual(ended.returncode, 1 if refused else 0, ended)
                 self.assertIn("too many" if refused else "", ended.stderr)
         many = "".join(f"(declare-const X_{i} Real)(assert (<= 0 X_{i} 1))" for i in range(5000)) + "(declare-const Y_0 Real)"
         question = self.write("p.vnnlib", many + "(assert (or" + "(<= Y_0 9)\n" * 20000 + "))")
         path.write_bytes(self.header(question))
-        ended = subprocess.run([BF_CHECK, self.network, question, path], capture_output=True, text=True, timeout=20)
+        ended = subprocess.run([BF_CHECK, self.network, question, path], capture_output=True, text=True, timeout=100)
         self.assertIn("too many alternatives", ended.stderr)
 
     def test_the_worked_example(self):

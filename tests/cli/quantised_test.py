@@ -29,14 +29,14 @@ class Quantised(Case):
 
     def test_verdicts_for_loose_codes(self):
         network = self.one_rounding()
-        loose = ("--semantics", "quantised-any", "--json", "--timeout", "3")
-        found = self.run_json("verify", network, self.claim(1.15), *loose)
+        loose = ("--semantics", "quantised-any", "--json", "--timeout")
+        found = self.run_json("verify", network, self.claim(1.15), *loose, 60)
         self.assertEqual((found["verdict"], found["semantics"]), ("verified", "quantised-any"))
         # The code of 1 may be that of 1.125, which the file's own rounding does not give.
-        found = json.loads(self.run_tool("verify", network, self.claim(1.05), *loose, code=None)[0])
+        found = json.loads(self.run_tool("verify", network, self.claim(1.05), *loose, 2, code=None)[0])
         self.assertIn(found["verdict"], ("unknown", "timeout"))
         self.run_tool("verify", network, self.claim(1.05), code=0)
-        found = json.loads(self.run_tool("verify", network, self.claim(0.95), *loose, code=3)[0])
+        found = json.loads(self.run_tool("verify", network, self.claim(0.95), *loose, 60, code=3)[0])
         self.assertGreaterEqual(float(found["counterexample"]["y"][0]), 0.95)
 
     def test_bounds_for_loose_codes(self):

@@ -73,7 +73,7 @@ class Slurm(TreeCase):
                   f"--seed-file={munge}/seed")
         self.call("slurmctld", "-c")
         self.call("slurmd", "-c")
-        for _ in range(100):
+        for _ in range(500):
             if "idle" in self.call("sinfo", "--noheader", check=False):
                 return
             time.sleep(0.2)

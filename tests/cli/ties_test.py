@@ -67,7 +67,7 @@ class Ties(Case):
             for box in ((-0.1, 0.1), (0.1, 0.1), (0, 0.1)):
                 for condition, code in (("(> Y_0 0.1)", 0), ("(>= Y_0 0.1)", 3), ("(= Y_0 0.1)", 3)):
                     with self.subTest(nodes=nodes, box=box, condition=condition):
-                        found = self.decide(nodes, condition, box, code, given, more=("--timeout", "10"))
+                        found = self.decide(nodes, condition, box, code, given, more=("--timeout", "60"))
                         if code == 3:
                             self.assertIn(found["counterexample"]["x"], (["0.1"], ["-0.1"]))
         # An end that does not belong to the box is no counterexample.
@@ -82,7 +82,7 @@ class Ties(Case):
         limit = "0.300000004470348358154296875"
         for condition, code in ((f"(> Y_0 {limit})", 0), (f"(>= Y_0 {limit})", 3)):
             with self.subTest(condition=condition):
-                self.decide(nodes, condition, (0, 1), code, constants, more=("--timeout", "10"))
+                self.decide(nodes, condition, (0, 1), code, constants, more=("--timeout", "60"))
 
     def test_pieces_of_step_functions(self):
         """x - floor(x) reaches 0 and never 1; ceil(x) - x the same; |x - sign(x)| is below 2."""
@@ -97,7 +97,7 @@ class Ties(Case):
                 (less("x", "Sign", "f"), "(<= Y_0 -2)", 0)):
             with self.subTest(nodes=nodes, condition=condition):
                 box = (-1.5, 1.5) if "Sign" in str(nodes) else (-1, 2)
-                self.decide(nodes, condition, box, code, more=("--timeout", "5"))
+                self.decide(nodes, condition, box, code, more=("--timeout", "60"))
 
     def test_random_corners(self):
         # y = sum v_j relu(w_j x + b_j), whose bends are dyadic: the largest value is at one of them.

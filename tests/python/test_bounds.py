@@ -251,7 +251,7 @@ def test_threads_work_at_once(avoid):
 
 def test_the_lock_is_released(avoid):
     """Another thread runs while bounds are made."""
-    x = np.zeros((3000, 5), FLOAT)
+    x = np.zeros((20000, 5), FLOAT)
     turns, done = [0], threading.Event()
 
     def count():
@@ -287,8 +287,8 @@ def test_what_progress_raises_ends_the_call(avoid):
     x = np.zeros((100000, 5), FLOAT)
     start = time.monotonic()
     with pytest.raises(Enough):
-        avoid.bounds(x, x + FLOAT(0.1), progress=raise_it)
-    assert time.monotonic() - start < 2
+        avoid.bounds(x, x + FLOAT(0.1), method="alpha-crown", progress=raise_it)
+    assert time.monotonic() - start < 20  # all boxes take minutes
 
 
 def test_balls(avoid):
@@ -317,10 +317,10 @@ def test_balls(avoid):
 
 def test_an_interrupt_ends_the_call(avoid):
     x = np.zeros((200000, 5), FLOAT)
-    avoid.bounds(x[:20], x[:20])  # planned
+    avoid.bounds(x[:20], x[:20], method="alpha-crown")  # planned
     timer = threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        avoid.bounds(x, x + FLOAT(0.1))
-    assert time.monotonic() - start < 2
+        avoid.bounds(x, x + FLOAT(0.1), method="alpha-crown")
+    assert time.monotonic() - start < 20  # all boxes take minutes

@@ -88,7 +88,7 @@ def test_a_timeout_and_an_event_end_it(avoid):
     result = avoid.verify(hard(avoid), timeout=0.3, branch_seconds=60)
     if result.verdict is not Verdict.UNKNOWN:
         pytest.skip("the property is decided")
-    assert result.stopped and time.monotonic() - start < 5
+    assert result.stopped and time.monotonic() - start < 30
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     result = avoid.verify(hard(avoid), branch_seconds=60, search_seconds=60, stop=stop)
@@ -114,7 +114,7 @@ def test_an_interrupt_ends_it(avoid):
     with pytest.raises(KeyboardInterrupt):
         avoid.verify(hard(avoid), branch_seconds=60, search_seconds=60)
         time.sleep(1)  # where it was decided sooner
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 def test_a_model_whose_file_has_changed_has_no_certificate(models, tmp_path):

@@ -10,6 +10,7 @@
 #include "aot/input/table.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
+#include "tests/support/model_text.h"
 
 namespace bf_aot::input {
 namespace {
@@ -164,7 +165,8 @@ TEST(Npy, DamagedFilesAreRefused) {
 }
 
 TEST(Npz, KeepsWhatIsWritten) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "bf_npz_kept.npz";
+  const test::TempFolder folder;
+  const std::filesystem::path path = folder.path() / "bf_npz_kept.npz";
   Array x, y;
   x.name = "x";
   x.shape = {2, 2};
@@ -196,7 +198,6 @@ TEST(Npz, KeepsWhatIsWritten) {
     } catch (const CompileError&) {  // a diagnostic
     }
   }
-  std::filesystem::remove(path);
 }
 
 TEST(TableOfText, ReadsCellsAndNames) {
@@ -215,7 +216,8 @@ TEST(TableOfText, ReadsCellsAndNames) {
 }
 
 TEST(Npz, RefusesTwoArraysOfOneName) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "bf_npz_twice.npz";
+  const test::TempFolder folder;
+  const std::filesystem::path path = folder.path() / "bf_npz_twice.npz";
   Array one;
   one.name = "x_test";
   one.shape = {1};
@@ -232,7 +234,6 @@ TEST(Npz, RefusesTwoArraysOfOneName) {
   } catch (const CompileError& error) {
     EXPECT_EQ(error.diagnostics().front().code, "BF3014");
   }
-  std::filesystem::remove(path);
 }
 
 TEST(TableOfText, RefusesAColumnThatIsThereTwice) {
@@ -261,7 +262,8 @@ TEST(TableOfText, NamesTheLineOfAProblem) {
 }
 
 TEST(PictureFile, KeepsWhatIsWritten) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "bf_picture.png";
+  const test::TempFolder folder;
+  const std::filesystem::path path = folder.path() / "bf_picture.png";
   for (const std::uint32_t channels : {1U, 3U}) {
     Picture picture{4, 3, channels, {}};
     for (std::uint32_t i = 0; i < 12 * channels; ++i)
@@ -278,7 +280,6 @@ TEST(PictureFile, KeepsWhatIsWritten) {
   }
   system::write_file(path, "no picture");
   EXPECT_THROW((void)read_png(path), CompileError);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "aot/input/picture.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
+#include "tests/support/model_text.h"
 
 namespace bf_aot::input {
 namespace {
@@ -17,14 +18,6 @@ namespace fs = std::filesystem;
 
 class DatasetTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("bf_dataset_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   std::string write(const std::string& name, const std::string& bytes) const {
@@ -58,7 +51,8 @@ class DatasetTest : public testing::Test {
     return "";
   }
 
-  fs::path folder_;
+  const test::TempFolder temporary_;
+  const fs::path& folder_ = temporary_.path();
 };
 
 DataFiles files(const std::string& data, const std::string& labels = {}) {

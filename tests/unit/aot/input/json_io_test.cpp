@@ -10,14 +10,14 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "tests/support/model_text.h"
 
 namespace bf_aot::input {
 namespace {
 
 std::filesystem::path write(const std::string& text) {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  const auto path = std::filesystem::path(::testing::TempDir()) /
-                    (std::string("bf_json_io_") + test->name() + ".json");
+  static const test::TempFolder folder;
+  const auto path = folder.path() / "box.json";
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }

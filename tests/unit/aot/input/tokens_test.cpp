@@ -8,14 +8,14 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/graph/graph.h"
+#include "tests/support/model_text.h"
 
 namespace bf_aot::input {
 namespace {
 
 std::filesystem::path write_tokens(const std::string& text) {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  const auto path = std::filesystem::path(::testing::TempDir()) /
-                    (std::string("bf_tokens_") + test->name() + ".json");
+  static const test::TempFolder folder;
+  const auto path = folder.path() / "tokens.json";
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }

@@ -60,7 +60,7 @@ void wait_for(double seconds, bool ended, bool cleans) {
   if (ended) dog.end();
   std::optional<CleanupPending> cleanup;
   if (cleans) cleanup.emplace();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
   try {
     if (Stop().or_interrupt()()) _exit(1);
   } catch (const Interrupted& interrupted) {
@@ -70,11 +70,11 @@ void wait_for(double seconds, bool ended, bool cleans) {
 }
 
 TEST(WatchdogDeathTest, EndsWhatDoesNotAsk) {
-  EXPECT_EXIT(wait_for(0.05, false, false), testing::ExitedWithCode(5), "");
-  EXPECT_EXIT(wait_for(0.05, true, false), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(wait_for(0.2, false, false), testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(wait_for(0.2, true, false), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(wait_for(0, false, false), testing::ExitedWithCode(0), "");
   // What must be removed is, by who asks.
-  EXPECT_EXIT(wait_for(0.05, false, true), testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(wait_for(0.2, false, true), testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
