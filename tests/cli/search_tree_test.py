@@ -174,7 +174,7 @@ class Parts(TreeCase):
 
 class Checkpoint(TreeCase):
     def keep(self, limit, *more, code=0):
-        return self.search(limit, "--checkpoint", self.work / "tree.json", *more, code=code)
+        return self.search(limit, "--checkpoint", self.work / "tree.json", "--jobs", "2", *more, code=code)
 
     def test_goes_on_to_the_same_tree(self):
         whole = self.search(0.7)
@@ -451,7 +451,7 @@ class Mpi(KindCase):
         found, rounds = {"verdict": "unknown"}, 0
         while found["verdict"] == "unknown":
             found = self.ranks(2 + rounds % 2, self.question(0.7), "--checkpoint", path,
-                               "--branch", "0.05")
+                               "--branch", "0.05", "--jobs", "1")
             rounds += 1
         self.assertGreater(rounds, 1)
         self.assertEqual((found["verdict"], found["boxes"]),
