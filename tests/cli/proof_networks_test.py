@@ -198,7 +198,7 @@ class ProofConditions(Hand):
             ended = subprocess.run(["sh", "-c", 'ulimit -v 400000; exec "$0" "$@"', BF_CHECK, self.y, question, path],
                                    capture_output=True, text=True, timeout=60)
             self.assertIn("too many ", ended.stderr, last[:60])
-            self.assertLess(time.monotonic() - start, 20)
+            self.assertLess(time.monotonic() - start, 50)
 
     def test_products_at_points(self):
         for last, point, code in (("(>= (* X_0 X_1) 1)", ("1", "1"), 3), ("(>= (* X_0 X_1) 1)", ("1", "99/100"), 4),
