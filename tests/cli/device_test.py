@@ -230,6 +230,7 @@ class Device(DeviceCase):
         self.assertEqual(set(answers[2].values()), {"error"})
 
     def test_bounds_many_cases(self):
+        """Its compiler takes longer than the cases, as a rule; a false driver below is ready before them."""
         self.write("cases.vnnlib", cases_property(40))
         for method in ("crown", "alpha-crown"):
             asked = ["verify", CONTROLLER, "cases.vnnlib", "--method", method, "--branch", 0, "--search", 0]
