@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,8 @@ TINY = MODELS / "tiny.onnx"
 CONTROLLER = MODELS / "collision_avoidance_6x50.onnx"
 BOX = {"lower": [-1, -1], "upper": [1, 1]}
 METHODS = ("ibp", "crown-ibp", "crown")
+# Shells have what runs in the background ignore it, and programs that are started would, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Case(unittest.TestCase):

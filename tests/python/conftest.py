@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 
 import pytest
 
@@ -9,6 +10,8 @@ import bf_aot
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MODELS = SOURCE / "models"
+# Shells have what runs in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
