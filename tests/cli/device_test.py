@@ -398,9 +398,10 @@ class DeviceErrors(DeviceCase):
     @unittest.skipUnless(BF_AOT_MPI and shutil.which("mpirun") and shutil.which("gcc"), "no MPI, or no gcc")
     def test_ranks_do_not_wait_for_compilers_of_devices(self):
         self.false_opencl()
-        self.environment.update(BF_FALSE_DEVICE="slow", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_MCA_plm_rsh_agent="false",
+        begun = self.slow_opencl()
+        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_MCA_plm_rsh_agent="false",
                                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-        asked = [*self.write_many_neurons(9)[1:3], "--timeout", "250"]
+        asked = [*self.write_many_neurons(9, width=38)[1:3], "--timeout", "250"]
         made = subprocess.run(["mpirun", "-np", "2", BF_AOT_MPI, *asked, "--device", "opencl", "--json"], cwd=self.work,
                               env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False, timeout=300)  # the compiler takes an hour
@@ -408,6 +409,7 @@ class DeviceErrors(DeviceCase):
         found = json.loads(made.stdout)
         self.assertEqual((found["verdict"], found["neuron_nodes_on_device"]), ("verified", 0))
         self.assertGreater(found["neuron_nodes"], 1000)
+        self.assertTrue(begun.exists())
 
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_verdicts_stand_whatever_a_device_proposes(self):
