@@ -8,6 +8,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "planner/cost/cost_model.h"
 #include "planner/entries/build_entries.h"
 #include "planner/entries/cache/plan_cache.h"
@@ -380,6 +381,7 @@ bool is_enabled(const PlannerConfig& config, std::string_view pass) {
 
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options) {
+  expect_float_environment();
   check_disabled(config);
   check_methods(config);
   check_norm(config, options.property != nullptr);
@@ -404,6 +406,7 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
 }
 
 std::shared_ptr<const Lowered> lower(std::shared_ptr<const Plan> plan) {
+  expect_float_environment();
   auto lowered = std::make_shared<const Lowered>(std::move(plan));
   verify_programs(lowered->plan(), lowered->programs());
   return lowered;

@@ -9,7 +9,7 @@ import sys
 
 # File or folder -> prefixes of what it may include, a room itself besides. The longest matching key decides.
 CONTRACT = ["runtime/bf/contract/"]  # constants alone
-DIAGNOSTICS = ["frontend/diagnostic.h", "frontend/check_scope.h"]
+DIAGNOSTICS = ["frontend/diagnostic.h", "frontend/check_scope.h", "frontend/float_environment.h"]
 BYTES = ["frontend/read_bytes.h", "frontend/sha256.h", "frontend/gzip.h"]
 FRONTEND = DIAGNOSTICS + ["frontend/graph/graph.h", "frontend/property/property.h", "frontend/property/verdict_tables.h"]
 NETWORK = FRONTEND + CONTRACT + ["frontend/functions/", "frontend/graph/"]
@@ -66,7 +66,7 @@ ALLOWED = {
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],  # compiled for each instruction set: nothing that others share
     "aot/decide/": ["frontend/", "planner/", "runtime/", "aot/disturb/", "aot/engine/", "aot/build/", "aot/input/",
                     "aot/system/"],
-    "aot/decide/tree/": ["frontend/diagnostic.h", "frontend/check_scope.h", "aot/engine/run/", "aot/system/"],
+    "aot/decide/tree/": DIAGNOSTICS + ["aot/engine/run/", "aot/system/"],
     "aot/decide/boxes/": DECIDED + ["aot/decide/tree/", "aot/decide/neurons/programs/"],
     "aot/decide/neurons/": DECIDED + ["aot/decide/tree/", "aot/decide/neurons/"],
     "aot/decide/property/": DECIDED + ["aot/decide/boxes/"],

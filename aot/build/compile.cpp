@@ -15,6 +15,7 @@
 #include "aot/emit/text/dialect.h"
 #include "aot/emit/text/wrap.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/property/clause_boxes.h"
@@ -207,6 +208,7 @@ std::shared_ptr<const Lowered> plan_model(const std::filesystem::path& model,
 
 std::vector<emit::EmittedFile> emit(const Lowered& lowered, const std::string& stem,
                                     const CompileOptions& options) {
+  expect_float_environment();
   check_language(lowered);
   const Plan& plan = lowered.plan();
   if (is_of_device(plan.config.language)) return device_files(lowered, stem);

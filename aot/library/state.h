@@ -18,6 +18,7 @@
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "frontend/property/property.h"
 #include "planner/lowering/lowered.h"
 #include "planner/network/ball_norms.h"
@@ -145,11 +146,13 @@ VerifyResult decide(const Model& model, const VerifyOptions& options, const Prop
 // known.
 Error current_error(const char* doing, std::size_t numbers = 0) noexcept;
 
-// Runs the body of a call: its value, or the Error for whatever it throws.
+// Runs the body of a call: its value, or the Error for whatever it throws. Refuses threads whose
+// arithmetic is not IEEE 754's: BF3306.
 template <class T, class Body>
 Result<T> guarded(const char* doing, const Body& body, std::size_t numbers = 0) noexcept {
   const ThrowingChecks checks;
   try {
+    expect_float_environment();
     return Result<T>(body());
   } catch (...) {
     return current_error(doing, numbers);

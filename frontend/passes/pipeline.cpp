@@ -9,6 +9,7 @@
 
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "frontend/graph/checked_data.h"
 #include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
@@ -284,6 +285,7 @@ void check_pass_name(std::string_view name) {
 }
 
 void normalise(Graph& graph, const PassOptions& options) {
+  expect_float_environment();
   check_disabled(options);
   if (options.spec != nullptr && is_disabled(options, "fold-output-spec"))
     fail("BF2010", "pass 'fold-output-spec'", "there are no rows of a specification without it",

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import platform
 import shutil
 import signal
 import subprocess
@@ -144,6 +145,25 @@ class BadInput(Case):
         _, errors = self.run_tool(TINY, "-o", "v.cpp", "--semantics", "magic", code=2)
         self.assertIn("--semantics", errors)
         self.assert_refused("BF3302", TINY, "-o", "v.cpp", "--name", "My Net", says=["my_net"])
+
+    @unittest.skipUnless(shutil.which("gcc") and platform.machine() == "x86_64", "of x86-64, by gcc")
+    def test_arithmetic_that_a_library_changed(self):
+        """Libraries that are built with -ffast-math have flushed subnormal numbers when they are loaded."""
+        self.write("mode.c", "#include <xmmintrin.h>\n__attribute__((constructor)) static void enter(void) {\n"
+                             "  _mm_setcsr(_mm_getcsr() | MODE);\n}\n")
+        box = self.write("box.json", BOX)
+        for mode in ("0x8040", "0x2000"):
+            library = self.work / f"mode_{mode}.so"
+            subprocess.run(["gcc", "-shared", "-fPIC", f"-DMODE={mode}", "mode.c", "-o", library], cwd=self.work,
+                           check=True)
+            self.environment["LD_PRELOAD"] = str(library)
+            for call in (["-o", "v.cpp", "--no-library"], ["--target", "opencl", "-o", "v.cl", "--no-library"]):
+                self.assert_refused("BF3306", TINY, *call, says=["floating point"])
+            for call in (["run", TINY, "--box", box], ["inspect", TINY, "--plan"],
+                         ["verify", TINY, MODELS / "properties/tiny_holds.vnnlib"]):
+                self.assert_refused("BF3306", *call, says=["floating point"])
+            del self.environment["LD_PRELOAD"]
+        self.assertFalse((self.work / "v.cpp").exists())
 
     def test_a_compiler_for_another_machine(self):
         # What tells GCC and clang of the target is left out, as of a compiler that takes any flag.

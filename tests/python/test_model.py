@@ -1,8 +1,10 @@
 """load(), what a model says of itself, pickling, errors."""
 
+import ctypes
 import gc
 import gzip
 import pickle
+import platform
 import shutil
 import weakref
 
@@ -41,6 +43,25 @@ def test_sources(models, tmp_path, tiny):
     assert bf_aot.load(data, name="mine.onnx").name == "mine.onnx"
     with pytest.raises(TypeError, match="a model is"):
         bf_aot.load(7)
+
+
+def test_a_thread_must_round_to_nearest(models, tiny, tmp_path):
+    upward = {"x86_64": 0x800, "aarch64": 0x400000}.get(platform.machine())
+    library = ctypes.CDLL(None)
+    if upward is None or not hasattr(library, "fesetround"):
+        pytest.skip("how to round upwards is not known here")
+    path = models / "tiny.onnx"
+    for call in (lambda: bf_aot.load(path), lambda: tiny.verifier(row_tile=16), lambda: bounds_of(tiny),
+                 lambda: tiny.compile(tmp_path / "v.cpp"), lambda: tiny.code("v"),
+                 lambda: tiny.verify(models / "properties/tiny_holds.vnnlib")):
+        library.fesetround(upward)
+        try:
+            with pytest.raises(bf_aot.Error, match="BF3306"):
+                call()
+        finally:
+            library.fesetround(0)
+    assert not list(tmp_path.iterdir())
+    assert np.array_equal(bounds_of(bf_aot.load(path)), bounds_of(tiny))
 
 
 def test_an_onnx_proto(models, tiny):

@@ -19,6 +19,7 @@
 #include "aot/system/progress.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 
 namespace bf_aot::decide::tree {
 namespace {
@@ -182,6 +183,7 @@ class Run final : public SharedNodes {
           nap();
           continue;
         }
+        expect_float_environment();  // of this thread, which a caller's function may have changed
         seat.expansions.clear();
         worker.expand(seat.batch, seat.expansions);
         BF_CHECK(seat.expansions.size() == seat.batch.size());

@@ -37,18 +37,18 @@ extern "C" {
 /* A device that has been probed, with this verifier on it. */
 typedef struct @name@_device @name@_device;
 
-/* Opens device number `index`, of all that @library@ has, in its order. Its compiler takes the
- * verifier, which may last seconds, and its arithmetic is compared with this processor's. Null where
- * it is refused, with the reason in `why`, a text of why_bytes bytes at most. */
+/* Opens device number `index`, of all that @library@ has, in its order. Its compiler
+ * takes the verifier, which may last seconds, and its arithmetic is compared with this processor's.
+ * Null where it is refused, with the reason in `why`, a text of why_bytes bytes at most. */
 @name@_device *@name@_open_device(size_t index, char *why, size_t why_bytes);
 void @name@_close_device(@name@_device *device);
 
 /* Bounds of every output over each of `count` boxes, one after the other:
  *   out_lower[i] <= y_i(x) <= out_upper[i] for every x of the box.
- * statuses: count of them. What is wrong with a box, as BF_EMPTY_BOX, is its status, and its outputs
- * are not written. Returned is the first status that is not BF_OK; or, before anything is written,
- * BF_NULL_ARGUMENT, BF_BAD_COUNT for none, BF_FLOAT_ENVIRONMENT; or BF_DEVICE_FAILED, where no
- * outputs count. One thread at a time.@stream@ */
+ * statuses: count of them. What is wrong with a box, as BF_EMPTY_BOX, is its status, and its
+ * outputs are not written. Returned is the first status that is not BF_OK; or, before anything is
+ * written, BF_NULL_ARGUMENT, BF_BAD_COUNT for none, BF_FLOAT_ENVIRONMENT; or BF_DEVICE_FAILED,
+ * where no outputs count. One thread at a time.@stream@ */
 )";
 
 constexpr std::string_view kEnd = R"(#ifdef __cplusplus
@@ -100,9 +100,9 @@ struct @name@_device {
 
 @extern@@name@_device *@name@_open_device(size_t index, char *why, size_t why_bytes) {
   @name@_device *const device = (@name@_device *)malloc(sizeof *device);
-  if (device == NULL) return NULL;
-  if (bf_@library@_open(&device->opened, &program, index, @last@)) return device;
-  if (why != NULL && why_bytes > 0) (void)snprintf(why, why_bytes, "%s", device->opened.text);
+  if (device != NULL && bf_@library@_open(&device->opened, &program, index, @last@)) return device;
+  if (why != NULL && why_bytes > 0)
+    (void)snprintf(why, why_bytes, "%s", device == NULL ? "no memory" : device->opened.text);
   @name@_close_device(device);
   return NULL;
 }
@@ -155,18 +155,18 @@ std::string emit_device_header(const Lowered& lowered) {
   const Plan& plan = lowered.plan();
   std::string banner = emit_banner(plan, "guaranteed bounds on a network's outputs", " *");
   std::string text = "/*" + banner.substr(2) + " */\n";
-  text +=
-      fill_in(kHeader,
-              {{"abi", kAbi},
-               {"inputs", plan.input_count},
-               {"outputs", plan.output_count},
-               {"rows", plan.spec_rows},
-               {"box", device_arena_bytes(plan)},
-               {"weights", blob_bytes(lowered.tables(), plan.config.target.align)},
-               {"sha256", plan.model.sha256},
-               {"library", library_of(plan.config.language)},
-               {"stream", is_cuda(plan) ? " stream: a cudaStream_t; null: the default one." : ""}},
-              names_of(plan));
+  text += fill_in(
+      kHeader,
+      {{"abi", kAbi},
+       {"inputs", plan.input_count},
+       {"outputs", plan.output_count},
+       {"rows", plan.spec_rows},
+       {"box", device_arena_bytes(plan)},
+       {"weights", blob_bytes(lowered.tables(), plan.config.target.align)},
+       {"sha256", plan.model.sha256},
+       {"library", library_of(plan.config.language)},
+       {"stream", is_cuda(plan) ? "\n * stream: a cudaStream_t; null: the default one." : ""}},
+      names_of(plan));
   for (const DeviceEntry& entry : device_entries(plan)) text += prototype_of(plan, entry) + ";\n\n";
   return text + fill_in(kEnd, {}, names_of(plan));
 }
@@ -213,8 +213,8 @@ std::string emit_device_host(const Lowered& lowered, const std::string& stem) {
          {"outputs", entry.outputs},
          {"library", library},
          {"stream", cuda ? ", stream" : ""},
-         {"environment",
-          cuda ? "" : "  if (!bf_float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n"},
+         {"environment", cuda ? "  if (!bf_device_host_is_ieee()) return BF_FLOAT_ENVIRONMENT;\n"
+                              : "  if (!bf_float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n"},
          {"extern", cuda ? "extern \"C\" " : ""}},
         names);
   text.pop_back();

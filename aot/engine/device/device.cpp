@@ -15,6 +15,7 @@
 #include "bf/core/bounds.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "frontend/graph/model.h"
 #include "planner/lowering/weight_tables.h"
 #include "planner/plan/plan.h"
@@ -78,6 +79,7 @@ struct Device::State {
 Device::Device(std::shared_ptr<const Lowered> lowered, const build::DeviceName& name,
                const std::string& more)
     : state_(std::make_unique<State>(std::move(lowered), name)) {
+  expect_float_environment();
   State& state = *state_;
   build::check_language(*state.lowered);
   const Plan& plan = state.lowered->plan();
@@ -131,6 +133,7 @@ std::size_t Device::lines() const {
 bf_status Device::bound(bool of_spec, std::size_t count, const float* lower, const float* upper,
                         float* out_lower, float* out_upper, bf_status* statuses,
                         float* lines) const {
+  expect_float_environment();  // boxes are checked, and float32's reach is rounded, here
   const std::scoped_lock lock(state_->mutex);
   const bf_device_results results = state_->results_of(of_spec, out_lower, out_upper, lines);
   const int inputs = plan().input_count;
@@ -153,6 +156,7 @@ bool Device::takes_pointers() const {
 
 bool Device::bound_there(bool of_spec, const BoxesThere& boxes, float* out_lower,
                          float* out_upper) const {
+  expect_float_environment();
   const std::scoped_lock lock(state_->mutex);
   const bf_device_results results = state_->results_of(of_spec, out_lower, out_upper, nullptr);
   const float reach = is_in_float32(plan().config.semantics)

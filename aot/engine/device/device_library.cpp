@@ -40,6 +40,9 @@ Refusal refusal_of(bf_device_fault fault, bool cuda) {
       return {"BF3341", "use another device, or none"};
     case BF_DEVICE_INEXACT:
       return {"BF3343", "bounds of this device could be wrong: use another one, or none"};
+    case BF_DEVICE_HOST_MODE:
+      return {"BF3306",
+              "call with the default rounding mode, and without flushing denormals to zero"};
     case BF_DEVICE_READY:
     case BF_DEVICE_CALL:
       break;

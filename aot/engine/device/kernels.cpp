@@ -26,6 +26,7 @@ bool may_be_for_size(bf_device_fault fault) {
     case BF_DEVICE_NO_ROUNDING:
     case BF_DEVICE_BIG_ENDIAN:
     case BF_DEVICE_INEXACT:
+    case BF_DEVICE_HOST_MODE:
       return false;
   }
   return false;

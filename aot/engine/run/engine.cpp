@@ -16,6 +16,7 @@
 #include "bf/dense/boxes.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 
 namespace bf_aot::engine {
 namespace {
@@ -173,6 +174,7 @@ Engine::Engine(std::shared_ptr<const Lowered> lowered, const EngineOptions& opti
 Engine::Engine(std::shared_ptr<const Lowered> lowered, const Prebuilt& code,
                const EngineOptions& options)
     : lowered_(std::move(lowered)), plan_(&lowered_->plan()), constants_(*lowered_) {
+  expect_float_environment();
   if (std::ranges::any_of(plan_->domains, &DomainChoice::remade) && code.relax_fuses())
     BF_BROKEN("relaxations that are made anew need code that fuses no products");
   for (const Entry& entry : plan_->entries)

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "aot/engine/run/recording.h"
+#include "frontend/float_environment.h"
 #include "runtime/host/thread_executor.h"
 
 namespace bf_aot::engine {
@@ -36,6 +37,7 @@ class Shared {
  private:
   void do_pieces(std::size_t worker) {
     const Working working(working_);
+    expect_float_environment();
     for (std::size_t i = next_++; i < count_; i = next_++)
       recorder_.time([&] { body_(i, worker); });
   }

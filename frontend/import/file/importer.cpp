@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "frontend/graph/model.h"
 #include "frontend/gzip.h"
 #include "frontend/import/file/functions.h"
@@ -328,6 +329,7 @@ std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
 ImportedModel import_parsed(std::string_view bytes, std::string* file, const std::string& file_name,
                             const std::filesystem::path& folder, const ImportLimits& limits,
                             const InputBindings& bindings, const ModelCut& cut) {
+  expect_float_environment();
   const std::string place = printable(file_name);
   if (bytes.size() > limits.file_bytes)
     fail("BF1002", place,
@@ -398,6 +400,7 @@ namespace {
 // folder: of external data.
 TensorFile tensor_file(const onnx::TensorProto& tensor, const std::string& where,
                        const std::filesystem::path& folder, bool any_number) {
+  expect_float_environment();
   const ImportLimits limits;
   TensorReader reader{limits, folder};
   reader.any_number = any_number;

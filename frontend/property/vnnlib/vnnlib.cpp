@@ -6,6 +6,7 @@
 #include <array>
 
 #include "frontend/diagnostic.h"
+#include "frontend/float_environment.h"
 #include "frontend/graph/graph.h"
 #include "frontend/graph/model.h"
 #include "frontend/property/vnnlib/cases.h"
@@ -203,6 +204,7 @@ void check_tensors(const std::string& file_name, const std::vector<PropertyTenso
 
 Property parse_property(std::string_view text, std::string_view file_name,
                         const PropertyLimits& limits) {
+  expect_float_environment();
   return vnnlib::Reader(text, printable(file_name), limits).read();
 }
 
