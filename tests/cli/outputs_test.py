@@ -125,7 +125,28 @@ class Apart(Case):
         for option in ("--trace", "--sbom", "--report"):
             self.assert_refused("BF3111", "m.onnx", "-o", "v.cpp", option, "m.onnx", says=[option, "MODEL"])
         self.assert_refused("BF3111", "inspect", "m.onnx", "--dot", "hard", says=["--dot"])
+        self.languages()
         self.run_tool("run", "m.onnx", "--box", box)
+
+    def languages(self):
+        """A verifier's files, all that its language has, are no inputs, nor other outputs of the command."""
+        for source, more, written in (
+                ("w.cpp", [], ["w.cpp", "w.h", "w.json", "libw.a"]),
+                ("w.cpp", ["--dispatch", "--target", "x86-64-v3"], ["w_x86_64_v3.cpp"]),
+                ("w.c", ["--method", "ibp"], ["w.c", "w.h", "w.json", "libw.a"]),
+                ("w.cl", ["--target", "opencl"],
+                 ["w.cl", "w.c", "w.h", "w.json", "w_cl.inc", "w_weights.inc", "libw.a"]),
+                ("w.cu", ["--target", "cuda"], ["w.cu", "w.h", "w.json"])):
+            for name in written:
+                with self.subTest(source=source, name=name):
+                    call = (*more, "-o", source)
+                    shutil.copy(TINY, self.work / name)
+                    self.assert_refused("BF3111", name, *call, says=["would overwrite", "MODEL"])
+                    self.assertEqual((self.work / name).read_bytes(), TINY.read_bytes())
+                    (self.work / name).unlink()
+                    if name != source:
+                        self.assert_refused("BF3111", "m.onnx", *call, "--report", name, says=["same file"])
+                    self.assertFalse((self.work / name).exists())
 
     def test_what_files_name(self):
         """Questions of --instances, a question of parts, a model's tensors in other files, samples in a folder."""

@@ -30,6 +30,7 @@
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
+#include "aot/cli/options/output_files.h"
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/coverage.h"
@@ -278,7 +279,10 @@ void print_summary(const fs::path& folder, const build::Verifier& verifier, cons
       row("numbers",
           fmt::format("{}: {}", to_string(verifier.plan().config.arithmetic), other.reason));
   row("written", fmt::format("{}", fmt::join(names, ", ")));
-  row("code", staged.code ? bytes(*staged.code) : "not compiled (--no-library)");
+  const bool by_nvcc = verifier.plan().config.language == Language::kCuda;
+  row("code", staged.code ? bytes(*staged.code)
+              : by_nvcc   ? "not compiled: nvcc does that"
+                          : "not compiled (--no-library)");
   row("weights", bytes(verifier.weights_bytes));
   if (const auto& footprint = staged.footprint) {
     row("flash", bytes(footprint->text + footprint->data + footprint->library_bytes.value_or(0)));
@@ -372,6 +376,15 @@ void check_target(const build::OptionValues& values, Language language) {
                    target == to_string(Language::kCuda) ? ".cu" : ".cl"));
 }
 
+// The files of a verifier that -o names.
+std::vector<fs::path> files_of(const fs::path& folder, const std::string& stem,
+                               const std::vector<emit::EmittedFile>& files, bool has_library) {
+  std::vector<fs::path> all;
+  for (const emit::EmittedFile& file : files) all.push_back(folder / (stem + file.suffix));
+  if (has_library) all.push_back(folder / ("lib" + stem + ".a"));
+  return all;
+}
+
 // Why --language and the name of the source do not go together.
 std::optional<std::string> contradicts_language(CommandLine& app,
                                                 const CompileArguments& arguments) {
@@ -419,6 +432,9 @@ int compile_command(const Call& call) {
                                             : options.planner.target;
   const Language language = asked_language(arguments);
   check_target(arguments.model.values, language);
+  if (is_of_device(language) && arguments.limits.any())
+    fail("BF3112", "--max-flash, --max-ram", "verifiers for a device do not have them",
+         "leave them out: NAME.h says what a box and the weights take of the device's memory");
   if (is_of_device(language))
     options = build::for_device(std::move(options), language);
   else
@@ -439,6 +455,9 @@ int compile_command(const Call& call) {
   std::vector<build::RuntimeFile> runtime;
   if (!arguments.sbom.empty()) runtime = build::runtime_files_of(made.verifier.files);
   if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
+  if (!arguments.output.empty())
+    expect_apart(app, app.get_option("--output")->get_name(),
+                 files_of(output.parent_path(), stem, made.verifier.files, toolchain.has_value()));
   const std::vector<artifacts::FileLines> lines = artifacts::take_lines(made.verifier.files, stem);
   const build::Verifier& verifier = made.verifier;
   const build::Toolchain* const found = toolchain ? &*toolchain : nullptr;

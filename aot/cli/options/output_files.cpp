@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "aot/build/options/language.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/external_files.h"
@@ -36,11 +37,12 @@ bool is_read(const Option& option) {
       kReadTypes, [&](std::string_view each) { return type.find(each) != std::string::npos; });
 }
 
-// A source's header, manifest and library lie beside it; a curve's drawing beside its table.
+// A source's header, manifest and library lie beside it in every language; what else does is known
+// when it was made. A curve's drawing lies beside its table.
 std::vector<fs::path> written_for(const Option& option, const fs::path& path) {
   std::vector<fs::path> all = {path};
   const std::string stem = path.stem().string();
-  if (path.extension() == ".cpp")
+  if (build::language_of(path))
     for (const std::string& name : {stem + ".h", stem + ".json", "lib" + stem + ".a"})
       all.push_back(path.parent_path() / name);
   if (option.get_lnames().front() == "curve")
@@ -86,6 +88,15 @@ class Files {
         for (const fs::path& path : written_for(*option, word))
           if (const auto found = identity_of(path))
             outputs_.push_back({*found, {option->get_name(), path}});
+  }
+
+  void add_output(const std::string& what, const fs::path& path) {
+    const auto found = identity_of(path);
+    if (!found) return;
+    const auto is_same = [&](const auto& other) {
+      return other.first == *found && other.second.option == what;
+    };
+    if (std::ranges::none_of(outputs_, is_same)) outputs_.push_back({*found, {what, path}});
   }
 
   void add_input(const std::string& what, const fs::path& path) {
@@ -152,12 +163,28 @@ class Files {
 
 }  // namespace
 
-void expect_apart(const CommandLine& app) {
-  Files files(app);
+namespace {
+
+void add_inputs_of(const CommandLine& app, Files& files) {
   for (const Option* const option : app.get_options())
     if (option->count() > 0 && !option->is_written() && is_read(*option))
       for (const std::string& word : option->results())
         for (const fs::path& path : read_for(word)) files.add_input(option->get_name(), path);
+}
+
+}  // namespace
+
+void expect_apart(const CommandLine& app) {
+  Files files(app);
+  add_inputs_of(app, files);
+  files.expect_apart();
+}
+
+void expect_apart(const CommandLine& app, const std::string& what,
+                  const std::vector<fs::path>& written) {
+  Files files(app);
+  for (const fs::path& path : written) files.add_output(what, path);
+  add_inputs_of(app, files);
   files.expect_apart();
 }
 
