@@ -16,7 +16,7 @@ constexpr std::string_view kInclude = "#include \"";
 void add_included(std::string_view text, std::vector<RuntimeFile>& files) {
   for (const std::string_view line : lines_of(text)) {
     const std::string_view path = included_by(line);
-    if (path != "bf.h" && !path.starts_with("bf/")) continue;
+    if (path != "bf.h" && !path.starts_with("bf/") && !path.starts_with("host/")) continue;
     if (std::ranges::find(files, path, &RuntimeFile::path) != files.end()) continue;
     RuntimeFile file = read_runtime(path);
     add_included(file.text, files);

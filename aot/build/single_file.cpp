@@ -86,7 +86,7 @@ class SingleSource {
   // before it, such as those about fusing products, hold for it, too.
   void add_line(std::string_view line) {
     const std::string_view path = included_by(line);
-    if (path.starts_with("bf/")) {
+    if (path.starts_with("bf/") || path.starts_with("host/")) {
       if (!has_runtime_) add_runtime();
     } else if (path.ends_with(".inc")) {
       BF_CHECK(path.starts_with(stem_));
@@ -107,8 +107,15 @@ class SingleSource {
 
   void add_runtime_file(const RuntimeFile& one) {
     made_ += fmt::format("\n// ---- {}\n", one.path);
-    for (const std::string_view line : lines_of(one.text))
-      if (line != "#pragma once\n" && included_by(line).empty()) add_own(line);
+    // What a header of hosts includes may stand under a condition that others made before.
+    const bool of_host = one.path.starts_with("host/");
+    for (const std::string_view line : lines_of(one.text)) {
+      if (line == "#pragma once\n" || !included_by(line).empty()) continue;
+      if (of_host)
+        made_ += line;
+      else
+        add_own(line);
+    }
   }
 
   // Adds a line of the verifier, but each include of a standard header once.
@@ -141,12 +148,18 @@ void check_possible(const Verifier& verifier) {
 }  // namespace
 
 std::vector<emit::EmittedFile> single_file(const Verifier& verifier, const std::string& stem) {
+  const auto has = [&](std::string_view suffix) {
+    return std::ranges::find(verifier.files, suffix, &emit::EmittedFile::suffix) !=
+           verifier.files.end();
+  };
+  if (has(emit::Dialect(Language::kCuda).suffix())) return verifier.files;  // they are so
   check_possible(verifier);
   SingleSource made(verifier, stem);
   std::vector<emit::EmittedFile> files = {{std::string(made.suffix()), made.source()},
                                           {".h", made.header()}};
   for (const emit::EmittedFile& file : verifier.files)
-    if (file.suffix.ends_with(".json")) files.push_back(file);
+    if (file.suffix.ends_with(".json") || file.suffix == emit::Dialect(Language::kOpenCl).suffix())
+      files.push_back(file);
   return files;
 }
 

@@ -24,7 +24,7 @@ from schema import Schema  # noqa: E402
 from small_models import dense_model, image_model, residual_model, write_model  # noqa: E402
 
 FAULTS = {"none": "BF3340", "single": "BF3341", "flushes": "BF3341", "divides": "BF3341", "refuses": "BF3342",
-          "inexact": "BF3343", "fails": "BF3344"}
+          "inexact": "BF3343", "fails": "BF3344", "rounds": "BF3306"}
 PROPERTIES = MODELS / "properties"
 WIDE = PROPERTIES / "collision_avoidance_6x50_wide.vnnlib"
 UNUSED = " (not used)"
@@ -266,7 +266,7 @@ class DeviceErrors(DeviceCase):
         folder = self.folder / "false"
         folder.mkdir()
         subprocess.run(["gcc", "-shared", "-fPIC", SOURCE / "tests/cli/device/false_opencl.c", "-o",
-                        folder / "libOpenCL.so.1"], check=True)
+                        folder / "libOpenCL.so.1", "-lm"], check=True)
         self.environment["LD_LIBRARY_PATH"] = str(folder)
 
     def slow_opencl(self):
@@ -309,6 +309,52 @@ class DeviceErrors(DeviceCase):
             with self.subTest(fault=fault):
                 self.environment["BF_FALSE_DEVICE"] = fault
                 self.assert_refused(code, "run", TINY, "--box", box, "--device", "opencl")
+
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_a_host_that_does_not_round_to_nearest_is_told(self):
+        """It cannot say of a device that it is inexact."""
+        self.false_opencl()
+        self.environment["BF_FALSE_DEVICE"] = "inexact"
+        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net", "--no-library")
+        self.write("main.c", MAIN.replace("#include", "#include <fenv.h>\n#include", 1).replace(
+            "  net_device *const", "  if (MODE != 0) fesetround(MODE);\n  net_device *const") % {
+                "count": 1, "lower": "0, 0", "upper": "1, 1"})
+        for mode, says in (("0", "not as IEEE 754 has them"), ("FE_DOWNWARD", "this thread does not round to nearest")):
+            subprocess.run(["gcc", "-std=c99", "-D_GNU_SOURCE", f"-DMODE={mode}", "-I", SOURCE / "runtime", "-I.",
+                            "main.c", "net.c", "-ldl", "-lm", "-o", "main"], cwd=self.work, check=True)
+            made = subprocess.run(["./main"], cwd=self.work, env=self.environment, capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual(made.returncode, 1)
+            self.assertIn(says, made.stdout)
+
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_names_of_the_runtime_are_refused(self):
+        for name in ("bf_opencl", "bf"):
+            self.assert_refused("BF3302", TINY, "--target", "opencl", "-o", "net.cl", "--name", name, says=["bf_"])
+        self.assert_refused("BF3302", TINY, "--target", "cuda", "-o", "net.cu", "--name", "bf_cuda", says=["bf_"])
+
+    def test_boards_limits_are_refused(self):
+        for option in ("--max-ram", "--max-flash"):
+            self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "net.cl", option, 100, says=["--max-ram"])
+
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_a_single_file_needs_no_runtime(self):
+        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net", "--single-file")
+        self.assertEqual(self.names(), ["libnet.a", "net.c", "net.cl", "net.h", "net.json"])
+        self.write("main.c", MAIN % {"count": 1, "lower": "0, 0", "upper": "1, 1"})
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            subprocess.run([compiler, *STRICT, "-D_GNU_SOURCE", "main.c", "net.c", "-ldl", "-o", "main"],
+                           cwd=self.work, check=True)
+        self.false_opencl()
+        self.environment["BF_FALSE_DEVICE"] = "inexact"
+        made = subprocess.run(["./main"], cwd=self.work, env=self.environment, capture_output=True, text=True,
+                              check=False)
+        self.assertIn("not as IEEE 754 has them", made.stdout)
+        said, _ = self.run_tool(TINY, "--target", "cuda", "-o", "one.cu", "--name", "net", "--single-file")
+        self.assertIn("nvcc", said)
+        self.run_tool(TINY, "--target", "cuda", "-o", "two.cu", "--name", "net")
+        self.assertEqual(*((self.work / f"{name}.cu").read_text().replace(f'"{name}.h"', "")
+                           for name in ("one", "two")))
 
     @unittest.skipUnless(shutil.which("gcc"), "no gcc")
     def test_groups_have_no_more_items_than_a_device_allows(self):

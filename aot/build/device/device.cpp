@@ -58,6 +58,14 @@ class Inliner {
   std::string made_;
 };
 
+// The runtime of hosts has structures such as bf_opencl_device, and the verifier's are called
+// alike.
+void check_name(const std::string& name) {
+  if (name != "bf" && !name.starts_with("bf_")) return;
+  fail("BF3302", fmt::format("name '{}'", name), "names of the runtime begin with bf_",
+       "--name with another beginning");
+}
+
 }  // namespace
 
 std::string device_name_fault(const std::string& text) {
@@ -113,6 +121,7 @@ std::string device_kernels_text(Language language, int items, std::string_view h
 }
 
 std::vector<emit::EmittedFile> device_files(const Lowered& lowered, const std::string& stem) {
+  check_name(lowered.plan().name);
   const bool cuda = lowered.plan().config.language == Language::kCuda;
   const std::string text = device_text(lowered);
   const std::string host = emit::emit_device_host(lowered, stem);

@@ -2,9 +2,10 @@
  * "flushes" says that it flushes subnormals, "single" that it has no doubles, "divides" that
  * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it
  * is to compute, "fails" runs nothing, "none" has no device, "narrow" has groups of 40 items at
- * most, "slow" has a compiler that takes an hour, and makes the file BF_FALSE_BEGUN when it begins.
- * It computes nothing. */
+ * most, "slow" has a compiler that takes an hour, and makes the file BF_FALSE_BEGUN when it begins,
+ * "rounds" has the thread that calls its compiler round upwards from then on. It computes nothing. */
 
+#include <fenv.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ Int clBuildProgram(Object* program, Uint count, Object* const* devices, const ch
   (void)program, (void)count, (void)devices, (void)notify, (void)data;
   if (strstr(options, "fast") != NULL) abort();
   if (is("slow")) take_an_hour();
+  if (is("rounds")) (void)fesetround(FE_UPWARD);
   return is("refuses") ? -11 : 0;
 }
 
