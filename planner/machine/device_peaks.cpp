@@ -113,8 +113,8 @@ std::string to_json_text(const DevicePeaks& peaks) {
 }
 
 DevicePeaks parse_peaks(const std::string& text, const std::string& where) {
-  const Json json = parse_profile_json(text, where);
-  const ProfileReader reader(json, where);
+  const Json json = parse_profile_json(text, where, kPeaksWriter);
+  const ProfileReader reader(json, where, kPeaksWriter);
   reader.allow({"name", "source", "items", "float32", "float64", "memories"});
   DevicePeaks peaks;
   peaks.name = reader.text("name");

@@ -13,8 +13,8 @@
 
 namespace bf_aot {
 
-ProfileReader::ProfileReader(const Json& json, std::string where)
-    : json_(json), where_(std::move(where)) {
+ProfileReader::ProfileReader(const Json& json, std::string where, std::string_view writer)
+    : json_(json), where_(std::move(where)), writer_(writer) {
   if (!json_.is_object()) bad("expected an object");
 }
 
@@ -44,7 +44,7 @@ double ProfileReader::number(std::string_view key, bool positive) const {
 }
 
 ProfileReader ProfileReader::object(std::string_view key) const {
-  return {at(key), fmt::format("{}: {}", where_, key)};
+  return {at(key), fmt::format("{}: {}", where_, key), writer_};
 }
 
 std::size_t ProfileReader::count(std::string_view key) const {
@@ -54,7 +54,7 @@ std::size_t ProfileReader::count(std::string_view key) const {
 }
 
 ProfileReader ProfileReader::item(std::string_view key, std::size_t i) const {
-  return {at(key).at(i), fmt::format("{}: {}[{}]", where_, key, i)};
+  return {at(key).at(i), fmt::format("{}: {}[{}]", where_, key, i), writer_};
 }
 
 double ProfileReader::bytes_or_none(bool last) const {
@@ -64,16 +64,17 @@ double ProfileReader::bytes_or_none(bool last) const {
 }
 
 void ProfileReader::bad(const std::string& what) const {
-  fail("BF2132", where_, what, "`bf-aot profile` writes such a file");
+  fail("BF2132", where_, what, fmt::format("`{}` writes such a file", writer_));
 }
 
-nlohmann::ordered_json parse_profile_json(const std::string& text, const std::string& where) {
+nlohmann::ordered_json parse_profile_json(const std::string& text, const std::string& where,
+                                          std::string_view writer) {
   nlohmann::ordered_json json;
   try {
     json = nlohmann::ordered_json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     fail("BF2132", where, fmt::format("this is no JSON: {}", error.what()),
-         "`bf-aot profile` writes such a file");
+         fmt::format("`{}` writes such a file", writer));
   }
   if (const std::string key = repeated_key(text); !key.empty())
     fail("BF2132", where, fmt::format("key '{}' appears twice", key), "remove one of them");

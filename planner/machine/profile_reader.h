@@ -7,13 +7,17 @@
 
 namespace bf_aot {
 
+inline constexpr std::string_view kProfileWriter = "bf-aot profile";
+inline constexpr std::string_view kPeaksWriter = "bf-aot profile --device";
+
 // A JSON object of a profile, of a machine or a device: every key must be asked for, and be there.
 // Each fault of such a file throws BF2132.
 class ProfileReader {
  public:
   using Json = nlohmann::ordered_json;
 
-  ProfileReader(const Json& json, std::string where);
+  // writer: the command that writes such files.
+  ProfileReader(const Json& json, std::string where, std::string_view writer = kProfileWriter);
 
   void allow(std::initializer_list<std::string_view> keys) const;
   const Json& at(std::string_view key) const;
@@ -33,9 +37,11 @@ class ProfileReader {
  private:
   const Json& json_;
   std::string where_;
+  std::string_view writer_;
 };
 
 // Throws: BF2132 for text that is no JSON, or has a key twice.
-nlohmann::ordered_json parse_profile_json(const std::string& text, const std::string& where);
+nlohmann::ordered_json parse_profile_json(const std::string& text, const std::string& where,
+                                          std::string_view writer = kProfileWriter);
 
 }  // namespace bf_aot

@@ -177,8 +177,8 @@ static inline int bf_cu_find_fit(bf_cu_device* d, const bf_device_program* what,
   if (d->cu.cuInit(0) != 0 || d->cu.cuDeviceGetCount(&count) != 0) count = 0;
   if (index >= (size_t)count || d->cu.cuDeviceGet(&d->device, (int)index) != 0) {
     d->fault = BF_DEVICE_NOT_FOUND;
-    (void)snprintf(d->text, sizeof d->text, "CUDA has %d devices, and none with the number %ld",
-                   count, (long)index);
+    (void)snprintf(d->text, sizeof d->text, "CUDA has %d device%s, and none with the number %zu",
+                   count, count == 1 ? "" : "s", index);
     return 0;
   }
   (void)d->cu.cuDeviceGetName(d->name, (int)sizeof d->name, d->device);

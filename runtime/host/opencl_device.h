@@ -170,8 +170,8 @@ static inline int bf_opencl_find(bf_opencl_device* d, size_t index) {
     }
     seen += count;
   }
-  (void)snprintf(d->text, sizeof d->text, "OpenCL has %ld devices, and none with the number %ld",
-                 (long)seen, (long)index);
+  (void)snprintf(d->text, sizeof d->text, "OpenCL has %zu device%s, and none with the number %zu",
+                 seen, seen == 1 ? "" : "s", index);
   d->fault = BF_DEVICE_NOT_FOUND;
   return 0;
 }

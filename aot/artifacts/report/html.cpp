@@ -27,8 +27,8 @@ std::string escape(std::string_view text) {
       case '\'':
         result += "&#39;";
         break;
-      default:
-        result += c;
+      default:  // HTML has no control characters but these
+        result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '_' : c;
     }
   }
   return result;

@@ -77,7 +77,7 @@ void add_options(CommandLine& app, InspectArguments& arguments) {
   add_row(
       app, "device", arguments.model.values,
       {.help = "show the plan for this device, the memory that it takes, and boxes a second at the "
-               "device's peaks: opencl, opencl:N"});
+               "device's peaks: opencl or cuda, or with a number: opencl:N"});
   add_peaks_option(app, arguments.peaks);
   app.add_flag("--json", arguments.json, "print what is said of the device as one JSON object")
       ->needs("--device");

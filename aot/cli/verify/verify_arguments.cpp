@@ -130,7 +130,8 @@ void add_options(CommandLine& app, VerifyArguments& arguments, const char* jobs)
            .rule = one_of({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"})});
   add_norm_option(app, arguments.model);
   add_row(app, "device", arguments.model.values,
-          {.help = "device that bounds many boxes, as they are split: opencl, or opencl:N"});
+          {.help = "device that bounds many boxes, as they are split: opencl or cuda, or with "
+                   "a number: opencl:N"});
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
   app.add_option("--network", arguments.networks,

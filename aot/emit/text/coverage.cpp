@@ -12,6 +12,9 @@ std::vector<std::string> coverage_of_semantics(const Plan& plan) {
       if (plan.integer)
         return {"the quantised network as ONNX defines it. A run-time whose codes differ",
                 "by one may leave them: --semantics quantised-any covers it."};
+      if (is_of_device(plan.config.language))
+        return {"the network in exact arithmetic. An evaluation in float32 rounds and may leave",
+                "them: --semantics float32 covers it."};
       return {"the network in exact arithmetic. An evaluation in float32, as that of",
               plan.name + "_evaluate, rounds and may leave them: --semantics float32 covers it."};
     case Semantics::kFloat32:
