@@ -108,7 +108,8 @@ build::CompileOptions compile_options(const Model& model, const build::OptionVal
 build::CompileOptions compile_options(const Model& model, const Options& options,
                                       const Specification& specification);
 
-// Calls a function of the caller's. Throws: Failed BF3505 where it throws.
+// Calls a function of the caller's. Throws: Failed BF3505 where it throws; CompileError BF3306
+// where it leaves this thread in another mode.
 template <class Function>
 void tell(const Function& function) {
   try {
@@ -118,6 +119,7 @@ void tell(const Function& function) {
   } catch (...) {
     refuse("BF3505", "progress", "the function threw");
   }
+  expect_float_environment();
 }
 
 // Throws: CompileError.

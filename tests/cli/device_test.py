@@ -155,6 +155,10 @@ class Device(DeviceCase):
         self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net")
         self.assertEqual(self.names(), ["libnet.a", "net.c", "net.cl", "net.h", "net.json", "net_cl.inc",
                                         "net_weights.inc"])
+        header = (self.work / "net.h").read_text()
+        self.assertNotIn("_evaluate", header)
+        broken = re.search(r"\n \* [^ \n]+\n \* ", header)  # a word that did not fit
+        self.assertIsNone(broken, broken and broken.group())
         self.write("main.c", MAIN % {"count": 3, "lower": str(sum(lower, []))[1:-1],
                                      "upper": str(sum(upper, []))[1:-1]})
         for compiler in filter(shutil.which, ("gcc", "clang")):
@@ -206,6 +210,9 @@ class Device(DeviceCase):
     def test_finds_no_further_device(self):
         box = self.write("box.json", BOX)
         self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "opencl:99", says=["99"])
+        self.write("peaks.json", "{}")
+        self.assert_refused("BF2132", "inspect", TINY, "--device", "opencl", "--peaks", "peaks.json",
+                            says=["bf-aot profile --device"])
         self.assert_refused("BF3340", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl:99",
                             says=["99"])
 

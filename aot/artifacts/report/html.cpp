@@ -28,7 +28,8 @@ std::string escape(std::string_view text) {
         result += "&#39;";
         break;
       default:  // HTML has no control characters but these
-        result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '_' : c;
+        result +=
+            c == 0x7f || (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') ? '_' : c;
     }
   }
   return result;

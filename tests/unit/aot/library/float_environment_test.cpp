@@ -127,6 +127,19 @@ TEST(FloatEnvironment, every_call_of_the_library_refuses) {
   EXPECT_EQ(before.upper, after.upper);
 }
 
+// A call goes on in the mode in which a function of the caller's leaves its thread.
+TEST(FloatEnvironment, a_call_ends_where_a_function_changes_the_mode) {
+  const Verifier verifier = Verifier::make(Model::load(kTiny).value()).value();
+  const std::vector<float> lower(200, 0), upper(200, 0.5F);
+  api::Call call;
+  call.progress = [](std::size_t) { std::fesetround(FE_UPWARD); };
+  std::optional<Mode> mode(std::in_place, FE_TONEAREST, 0);
+  const auto bounds = verifier.bounds(lower, upper, call);
+  mode.reset();
+  ASSERT_FALSE(bounds.ok());
+  EXPECT_EQ(bounds.error().code, "BF3306");
+}
+
 // Stages refuse by themselves, too: those that a program of ours calls one after the other, and
 // whose mode a library may change that is loaded in between.
 TEST(FloatEnvironment, every_stage_refuses) {

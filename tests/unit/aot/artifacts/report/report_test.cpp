@@ -17,6 +17,7 @@ using Edges = std::vector<std::vector<int>>;
 TEST(ReportText, EscapesWhatHtmlReads) {
   EXPECT_EQ(escape("<a href='x'>\"&amp;"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;amp;");
   EXPECT_EQ(escape("größe"), "größe");
+  EXPECT_EQ(escape("a\x1b[31m\tb\n\x7f"), "a_[31m\tb\n_");
 }
 
 TEST(ReportText, ShortensInTheMiddleBetweenCharacters) {
