@@ -49,6 +49,32 @@ TEST(SingleFile, HoldsWhatIsIncluded) {
   EXPECT_EQ(files[2].bytes, "{}");
 }
 
+// The host's part of a verifier for OpenCL has the runtime of hosts in it, and .cl stays beside it.
+TEST(SingleFile, HoldsTheRuntimeOfHosts) {
+  const std::vector<emit::EmittedFile> files =
+      single_file(verifier_of({{".cl", "kernel"},
+                               kHeader,
+                               {".c",
+                                "#include \"net.h\"\n#include \"bf/c/checks.h\"\n"
+                                "#include \"host/opencl_device.h\"\n#include \"net_cl.inc\"\n"},
+                               {"_cl.inc", "\"kernel\",\n"}}),
+                  "net");
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[0].suffix, ".c");
+  EXPECT_EQ(count_of(files[0].bytes, "#include \""), 1U);
+  EXPECT_EQ(count_of(files[0].bytes, "#ifndef BF_HOST_DEVICE_H\n"), 1U);
+  EXPECT_EQ(count_of(files[0].bytes, "\"kernel\",\n"), 1U);
+  EXPECT_EQ(files[2].suffix, ".cl");
+}
+
+TEST(SingleFile, IsWhatCudaHasAnyway) {
+  const std::vector<emit::EmittedFile> files =
+      single_file(verifier_of({{".cu", "all"}, kHeader, {".json", "{}"}}), "net");
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[0].bytes, "all");
+  EXPECT_EQ(files[1].bytes, kHeader.bytes);
+}
+
 TEST(SingleFile, RefusesConstantsInAnAssemblerFile) {
   try {
     single_file(verifier_of({kSource, kHeader, {"_weights.S", ""}}), "net");
