@@ -378,15 +378,18 @@ struct Certifier::State {
     });
   }
 
-  // Calls work(verifier, samples) for groups of samples whose labels have one verifier.
-  template <class Work>
-  void for_each_group(Method method, Samples& samples, const Work& work) const {
+  // Calls work(verifier, samples) for groups of samples whose labels have one verifier, while
+  // goes_on() says so.
+  template <class GoesOn, class Work>
+  void for_each_group(Method method, Samples& samples, const GoesOn& goes_on,
+                      const Work& work) const {
     std::map<std::size_t, std::vector<std::size_t>> by_key;
     for (const std::size_t i : samples.open()) by_key[key_of(samples.labels[i])].push_back(i);
     const std::size_t most = kGroup * static_cast<std::size_t>(options.bounds.threads);
     for (const auto& [key, members] : by_key) {
+      if (!goes_on()) return;
       const Verifier verifier = verifier_of(method, samples.labels[members[0]]);
-      for (std::size_t first = 0; first < members.size(); first += most)
+      for (std::size_t first = 0; first < members.size() && goes_on(); first += most)
         work(verifier, std::span(members).subspan(first, std::min(most, members.size() - first)));
     }
   }
@@ -396,25 +399,26 @@ struct Certifier::State {
         options.stages, [](Stage stage) { return method_of(stage).has_value(); });
     const Method method =
         first == options.stages.end() ? options.bounds.method : *method_of(*first);
-    for_each_group(method, samples,
-                   [&](const Verifier& verifier, std::span<const std::size_t> some) {
-                     for_each_index(some.size(), options.bounds.threads, [&](std::size_t k) {
-                       const system::Stopwatch stopwatch;
-                       const std::size_t i = some[k];
-                       const OneBox box(samples.boxes, i, inputs);
-                       samples.results[i] = answer(verifier, box.sample, samples.labels[i]);
-                       samples.end(i, Stage::kSample, stopwatch.seconds());
-                     });
-                   });
+    for_each_group(
+        method, samples, [] { return true; },
+        [&](const Verifier& verifier, std::span<const std::size_t> some) {
+          for_each_index(some.size(), options.bounds.threads, [&](std::size_t k) {
+            const system::Stopwatch stopwatch;
+            const std::size_t i = some[k];
+            const OneBox box(samples.boxes, i, inputs);
+            samples.results[i] = answer(verifier, box.sample, samples.labels[i]);
+            samples.end(i, Stage::kSample, stopwatch.seconds());
+          });
+        });
   }
 
   void bound(Samples& samples, Method method) const {
-    for_each_group(method, samples,
-                   [&](const Verifier& verifier, std::span<const std::size_t> some) {
-                     if (samples.stop()) return;
-                     if (may_skip && verifier.predicted_seconds() > options.decide_seconds) return;
-                     bound(samples, verifier, stage_of(method), some);
-                   });
+    for_each_group(
+        method, samples, [&] { return !samples.stop(); },
+        [&](const Verifier& verifier, std::span<const std::size_t> some) {
+          if (may_skip && verifier.predicted_seconds() > options.decide_seconds) return;
+          bound(samples, verifier, stage_of(method), some);
+        });
   }
 
   void bound(Samples& samples, const Verifier& verifier, Stage stage,
@@ -426,11 +430,14 @@ struct Certifier::State {
       lows.insert(lows.end(), box.lower.begin(), box.lower.end());
       highs.insert(highs.end(), box.upper.begin(), box.upper.end());
     }
-    const Bounds rows = value_of(verifier.spec_bounds(lows, highs));
+    const Bounds rows = value_of(Library::bounds_until(verifier, lows, highs, samples.stop));
+    std::vector<std::size_t> bounded;
+    for (std::size_t k = 0; k < some.size(); ++k)
+      if (!std::isnan(rows.lower[k * rows.rows])) bounded.push_back(k);
     const auto threads = std::min(static_cast<std::size_t>(options.bounds.threads), some.size());
     const double seconds =
-        stopwatch.seconds() * static_cast<double>(threads) / static_cast<double>(some.size());
-    for (std::size_t k = 0; k < some.size(); ++k) {
+        stopwatch.seconds() * static_cast<double>(threads) / static_cast<double>(bounded.size());
+    for (const std::size_t k : bounded) {
       judge(samples.results[some[k]], samples.labels[some[k]],
             std::span(rows.lower).subspan(k * rows.rows, rows.rows),
             std::span(rows.upper).subspan(k * rows.rows, rows.rows));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "aot/decide/property/sample.h"
 #include "aot/decide/request.h"
 #include "aot/library/bf_aot.h"
+#include "aot/system/stop.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "frontend/float_environment.h"
@@ -58,6 +60,11 @@ class Library {
     return DisturbanceCertifier(std::move(state));
   }
   static const Model::State& state(const Model& model) { return *model.state_; }
+
+  // Bounds the specification's rows on boxes until `stop`: the ends of those that it left out are
+  // NaN. Errors: as those of Verifier::spec_bounds().
+  static Result<Bounds> bounds_until(const Verifier& verifier, std::span<const float> lower,
+                                     std::span<const float> upper, const system::Stop& stop);
 };
 
 // Returns the model with the hidden tensors that a query declares of a network as outputs; itself

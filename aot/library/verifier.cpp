@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -198,6 +199,19 @@ struct Verifier::State {
     return static_cast<std::size_t>(of_spec ? plan.spec_rows : plan.output_count);
   }
 
+  std::size_t inputs() const { return static_cast<std::size_t>(engine.plan().input_count); }
+
+  // Room for the bounds of so many boxes.
+  Bounds bounds_of(bool of_spec, std::size_t boxes) const {
+    Bounds bounds;
+    bounds.boxes = boxes;
+    bounds.rows = rows(of_spec);
+    bounds.lower.resize(boxes * bounds.rows);
+    bounds.upper.resize(boxes * bounds.rows);
+    bounds.methods.resize(boxes);
+    return bounds;
+  }
+
   // Predicted seconds for one box.
   double seconds(bool of_spec) const {
     const bool together = engine.plan().batch.side_by_side > 1;
@@ -216,37 +230,24 @@ struct Verifier::State {
     if (made == nullptr) {
       Options options = asked;
       options.method = *public_of<Method>(method);
+      options.more.erase("device");  // whose compiler takes longer than these bounds
       made = std::make_unique<const State>(model, options, spec);
     }
     return *made;
   }
 
-  // A device takes many boxes at a time, as far as it has room.
-  std::size_t boxes_of_group() const {
-    constexpr std::size_t kMostOfDevice = 4096;
-    if (device != nullptr) return std::min(device->boxes_at_once(), kMostOfDevice);
-    return static_cast<std::size_t>(engine.plan().config.batch);
-  }
-
   // Boxes from `first` on, at most a group; writes what ended.
   void bound_group(bool of_spec, const Boxes& boxes, std::size_t first, std::size_t count,
                    Bounds& bounds, const Workspace& workspace, engine::Watch* watch) const {
-    const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
     Signature signature;
     signature.spec = of_spec;
     signature.batch = engine.plan().config.batch > 1;
     std::vector<bf_status> statuses(count);
     std::vector<float> lower(count * bounds.rows), upper(count * bounds.rows);
-    if (device != nullptr) {
-      check_status(device->bound(of_spec, count, boxes.lower.data() + first * inputs,
-                                 boxes.upper.data() + first * inputs, lower.data(), upper.data(),
-                                 statuses.data()));
-      return put_group(first, count, lower, upper, bounds);
-    }
     engine::Arguments arguments;
     arguments.boxes.count = count;
-    arguments.boxes.lower = boxes.lower.data() + first * inputs;
-    arguments.boxes.upper = boxes.upper.data() + first * inputs;
+    arguments.boxes.lower = boxes.lower.data() + first * inputs();
+    arguments.boxes.upper = boxes.upper.data() + first * inputs();
     arguments.bounds.lower = lower.data();
     arguments.bounds.upper = upper.data();
     arguments.boxes.statuses = statuses.data();
@@ -254,24 +255,52 @@ struct Verifier::State {
     arguments.workspace_bytes = pool.bytes();
     arguments.notes.watch = watch;
     check_status(engine.call(signature, arguments));
-    put_group(first, count, lower, upper, bounds);
-  }
-
-  void put_group(std::size_t first, std::size_t count, const std::vector<float>& lower,
-                 const std::vector<float>& upper, Bounds& bounds) const {
     const auto at = static_cast<std::ptrdiff_t>(first * bounds.rows);
     std::ranges::copy(lower, bounds.lower.begin() + at);
     std::ranges::copy(upper, bounds.upper.begin() + at);
     std::fill_n(bounds.methods.begin() + static_cast<std::ptrdiff_t>(first), count, asked.method);
   }
 
-  // Writes the bounds of all boxes, or until `stop` is late of those that were bounded.
+  // Has the device bound groups of `count` boxes until `stop`, and tells before each and at the
+  // end.
+  template <class BoundGroup>
+  void in_groups(bool of_spec, std::size_t count, const Call& call, const system::Stop& stop,
+                 const BoundGroup& bound_group) const {
+    const auto goes_on = [&](std::size_t done) {
+      if (done > 0)
+        tell_done(call, done, count);
+      else if (call.watch)
+        tell([&] { call.watch({0, 0, asked.method}); });
+      if (stop.is_late()) return false;
+      if (call.stop.stop_requested()) refuse_stopped(done, count);
+      return !stop();
+    };
+    if (device->in_groups(of_spec, count, goes_on, bound_group) == count)
+      tell_done(call, count, count);
+  }
+
+  // bound_all() by the device.
+  void bound_on_device(bool of_spec, const Boxes& boxes, const Call& call, const system::Stop& stop,
+                       Bounds& bounds) const {
+    std::vector<bf_status> statuses(bounds.boxes);
+    in_groups(of_spec, bounds.boxes, call, stop, [&](std::size_t first, std::size_t count) {
+      check_status(device->bound(
+          of_spec, count, boxes.lower.data() + first * inputs(),
+          boxes.upper.data() + first * inputs(), bounds.lower.data() + first * bounds.rows,
+          bounds.upper.data() + first * bounds.rows, statuses.data() + first));
+      std::fill_n(bounds.methods.begin() + static_cast<std::ptrdiff_t>(first), count, asked.method);
+    });
+  }
+
+  // Writes the bounds of all boxes, or until `stop` of those that were bounded. A stop that the
+  // caller asks for refuses.
   void bound_all(bool of_spec, const Boxes& boxes, const Call& call, const system::Stop& stop,
                  Bounds& bounds) const {
+    if (device != nullptr) return bound_on_device(of_spec, boxes, call, stop, bounds);
     // To ask costs some 50 ns for each task and tile, in calls that take microseconds.
     const bool watched = call.watch || stop.is_possible();
     // Each thread takes the next group of boxes until none is left, or one has failed.
-    const std::size_t size = boxes_of_group();
+    const auto size = static_cast<std::size_t>(engine.plan().config.batch);
     const std::size_t groups = (bounds.boxes + size - 1) / size;
     std::atomic<std::size_t> next = 0, done = 0;
     std::mutex mutex;
@@ -303,9 +332,7 @@ struct Verifier::State {
           }
         } catch (const engine::Stopped&) {
           watch.rethrow();
-          if (!watch.is_late())
-            refuse("BF3506", "boxes",
-                   fmt::format("stopped after {} of {}", done.load(), bounds.boxes));
+          if (!watch.is_late() && call.stop.stop_requested()) refuse_stopped(done, bounds.boxes);
         }
       } catch (...) {
         next = groups;
@@ -324,6 +351,10 @@ struct Verifier::State {
     }
     if (error) throw Failed{std::move(*error)};
     if (told < done) tell_done(call, done, bounds.boxes);
+  }
+
+  [[noreturn]] static void refuse_stopped(std::size_t done, std::size_t boxes) {
+    refuse("BF3506", "boxes", fmt::format("stopped after {} of {}", done, boxes));
   }
 
   void tell_done(const Call& call, std::size_t done, std::size_t boxes) const {
@@ -354,18 +385,12 @@ struct Verifier::State {
   }
 
   Bounds bound(bool of_spec, const Boxes& boxes, const Call& call) const {
-    const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
     if (of_spec && engine.plan().spec_rows == 0)
       refuse("BF3502", "specification", "the verifier was made without one");
     if (!(call.timeout_seconds >= 0))
       refuse("BF3501", "timeout_seconds", fmt::format("{} is negative", call.timeout_seconds));
     check_boxes(boxes.lower, boxes.upper, engine.plan());
-    Bounds bounds;
-    bounds.boxes = boxes.lower.size() / inputs;
-    bounds.rows = rows(of_spec);
-    bounds.lower.resize(bounds.boxes * bounds.rows);
-    bounds.upper.resize(bounds.boxes * bounds.rows);
-    bounds.methods.resize(bounds.boxes);
+    Bounds bounds = bounds_of(of_spec, boxes.lower.size() / inputs());
     if (call.timeout_seconds > 0)
       bound_within(of_spec, boxes, call, bounds);
     else
@@ -373,9 +398,19 @@ struct Verifier::State {
     return bounds;
   }
 
+  // The bounds of the rows on boxes until `stop`; those of boxes that it left out are NaN.
+  Bounds bound_until(const Boxes& boxes, const system::Stop& stop) const {
+    Bounds bounds = bounds_of(true, boxes.lower.size() / inputs());
+    std::ranges::fill(bounds.lower, std::numeric_limits<float>::quiet_NaN());
+    std::ranges::fill(bounds.upper, std::numeric_limits<float>::quiet_NaN());
+    check_boxes(boxes.lower, boxes.upper, engine.plan());
+    bound_all(true, boxes, {}, stop, bounds);
+    return bounds;
+  }
+
   // Throws what is wrong with boxes of the device's memory.
   [[noreturn]] void refuse_there(const DeviceBoxes& boxes) const {
-    const std::size_t numbers = boxes.boxes * static_cast<std::size_t>(engine.plan().input_count);
+    const std::size_t numbers = boxes.boxes * inputs();
     const auto read = [&](const float* from) {
       return device->read(reinterpret_cast<std::uintptr_t>(from), boxes.stream, numbers);
     };
@@ -391,18 +426,18 @@ struct Verifier::State {
       refuse("BF3502", "specification", "the verifier was made without one");
     if (boxes.boxes == 0 || boxes.lower == nullptr || boxes.upper == nullptr)
       refuse("BF3502", "boxes", "there are none", "give pointers to at least one box");
-    if (call.stop.stop_requested()) refuse("BF3506", "boxes", "stopped before the first");
-    Bounds bounds;
-    bounds.boxes = boxes.boxes;
-    bounds.rows = rows(of_spec);
-    bounds.lower.resize(bounds.boxes * bounds.rows);
-    bounds.upper.resize(bounds.boxes * bounds.rows);
-    bounds.methods.assign(bounds.boxes, asked.method);
+    Bounds bounds = bounds_of(of_spec, boxes.boxes);
+    std::ranges::fill(bounds.methods, asked.method);
     const engine::BoxesThere there = {boxes.boxes, reinterpret_cast<std::uintptr_t>(boxes.lower),
                                       reinterpret_cast<std::uintptr_t>(boxes.upper), boxes.stream};
-    if (!device->bound_there(of_spec, there, bounds.lower.data(), bounds.upper.data()))
-      refuse_there(boxes);
-    tell_done(call, bounds.boxes, bounds.boxes);
+    const std::size_t box_bytes = inputs() * sizeof(float);
+    in_groups(of_spec, bounds.boxes, call, {}, [&](std::size_t first, std::size_t count) {
+      const engine::BoxesThere group = {count, there.lower + first * box_bytes,
+                                        there.upper + first * box_bytes, there.stream};
+      if (!device->bound_there(of_spec, group, bounds.lower.data() + first * bounds.rows,
+                               bounds.upper.data() + first * bounds.rows))
+        refuse_there(boxes);
+    });
     return bounds;
   }
 
@@ -415,6 +450,13 @@ struct Verifier::State {
   mutable std::mutex cheaper_mutex;
   mutable std::map<bf_aot::Method, std::unique_ptr<const State>> cheaper;  // as they are needed
 };
+
+Result<Bounds> Library::bounds_until(const Verifier& verifier, std::span<const float> lower,
+                                     std::span<const float> upper, const system::Stop& stop) {
+  return guarded<Bounds>(kBounding, [&] {
+    return verifier.state_->bound_until({lower, upper}, stop);
+  });
+}
 
 Result<Verifier> Verifier::make(const Model& model, const Options& options,
                                 const Specification& specification) {

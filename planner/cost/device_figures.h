@@ -31,6 +31,7 @@ struct DeviceBatch {
   std::int64_t boxes = 0;
   std::optional<DeviceLimit> limit;  // none: the peaks are not known
   double seconds = 0;                // measured, of a call; 0: it was not
+  double too_long = 0;  // seconds that a call is expected to take, and was not timed for; 0: not so
 };
 
 // The batch whose tasks are shown: 1024 boxes.

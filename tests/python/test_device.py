@@ -139,6 +139,50 @@ print("done")
     assert out == "done\n"
 
 
+def test_a_call_is_watched_between_groups_of_boxes(models, tmp_path):
+    out = run(models, tmp_path, """
+class Enough(Exception):
+    pass
+
+def progress(done, *rest):
+    told.append(done)
+    if 0 < done < len(low):
+        raise Enough
+
+os.environ["BF_FALSE_DEVICE"] = "sleeps"  # as long as progress is called once
+for boxes in ((low, high), (There(low), There(high))):
+    told = []
+    try:
+        model.bounds(*boxes, device="cuda", progress=progress)
+    except Enough:
+        assert told[-1] in (1, 3), told
+    else:
+        raise AssertionError("not ended")
+print("done")
+""")
+    assert out == "done\n"
+
+
+def test_a_fork_is_refused_what_its_parent_used(models, tmp_path):
+    out = run(models, tmp_path, """
+here = model.bounds(low, high)
+model.bounds(low, high, device="cuda")
+child = os.fork()
+if child == 0:
+    named = 0
+    for each in (model, bf_aot.load(sys.argv[1])):
+        try:
+            each.bounds(low, high, device="cuda")
+        except bf_aot.Error as error:
+            named += "BF3344" in str(error) and "spawn" in str(error)
+    again = model.bounds(low, high)
+    os._exit(0 if named == 2 and np.array_equal(again.lower, here.lower) else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+print("done")
+""")
+    assert out == "done\n"
+
+
 class OfDlpack:
     """An array of another library, which has DLPack alone."""
 

@@ -58,9 +58,16 @@ void time_batches(const engine::Device& device, const input::FloatBox& box, doub
   const bool of_spec = plan.spec_rows > 0;
   const auto rows = static_cast<std::size_t>(of_spec ? plan.spec_rows : plan.output_count);
   if (!device.name().empty()) figures.device += ", " + device.name();
+  const double width = static_cast<double>(device.boxes_side_by_side());
+  double before = 0;  // seconds of boxes that the device takes side by side, by the batch before
   for (DeviceBatch& batch : figures.batches) {
     const auto count = static_cast<std::size_t>(batch.boxes);
     if (count > device.boxes_at_once()) break;
+    const double rounds = std::max(1.0, static_cast<double>(count) / width);
+    if (before * rounds > seconds) {
+      batch.too_long = before * rounds;
+      continue;
+    }
     const system::Progress progress(fmt::format("time {} boxes", count));
     std::vector<float> lower, upper;
     for (std::size_t i = 0; i < count; ++i) {
@@ -74,8 +81,9 @@ void time_batches(const engine::Device& device, const input::FloatBox& box, doub
                                             high.data(), statuses.data());
       if (status != BF_OK) fail("BF3306", plan.name, bf_status_text(status));
     };
-    const std::vector<double> samples = system::sample_calls(call, {0, seconds, 3, 1});
+    const std::vector<double> samples = system::sample_calls(call, {0, seconds, 1, 1});
     batch.seconds = samples[samples.size() / 2];
+    before = batch.seconds / rounds;
   }
 }
 

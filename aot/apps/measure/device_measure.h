@@ -19,7 +19,8 @@ namespace bf_aot::apps {
 DeviceFigures figures_on(const Lowered& lowered, const build::DeviceName& name,
                          std::optional<DevicePeaks> peaks, std::span<const Box> boxes);
 
-// Times batches of the box, each for so many seconds, as far as the device's memory has room for.
+// Times batches of the box, each for so many seconds, as far as the device's memory has room for,
+// and a call of them takes no more by the time of the batch before.
 // Throws: BF3344; BF3306 what is no box.
 void time_batches(const engine::Device& device, const input::FloatBox& box, double seconds,
                   DeviceFigures& figures);

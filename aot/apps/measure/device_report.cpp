@@ -23,6 +23,8 @@ std::string peaks_text(const DevicePeaks& peaks) {
 }
 
 std::string measured_text(const DeviceBatch& batch) {
+  if (batch.too_long > 0)
+    return fmt::format(" not timed: a call takes some {:.3g} s", batch.too_long);
   if (batch.seconds <= 0) return {};
   const double rate = static_cast<double>(batch.boxes) / batch.seconds;
   std::string text = fmt::format(" {:>12.4g} {:>10.4g}", rate, 1e3 * batch.seconds);
@@ -52,6 +54,7 @@ Json batch_json(const DeviceBatch& batch, std::int64_t box_bytes) {
     made["limit_boxes_per_second"] = boxes / batch.limit->total.seconds;
     made["bound"] = to_string(batch.limit->bound);
   }
+  if (batch.too_long > 0) made["too_long_seconds"] = batch.too_long;
   if (batch.seconds > 0) {
     made["seconds"] = batch.seconds;
     made["boxes_per_second"] = boxes / batch.seconds;

@@ -12,6 +12,8 @@
 #include "aot/build/options/language.h"
 #include "aot/emit/device/device.h"
 #include "aot/engine/device/device_library.h"
+#include "aot/engine/device/group_size.h"
+#include "aot/system/progress.h"
 #include "bf/core/bounds.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
@@ -44,6 +46,24 @@ void find_device(const build::DeviceName& name) {
 }
 
 struct Device::State {
+  // A lock of calls, in the process that opened the device: in a fork it may be held by a thread
+  // that is not there.
+  class Turn {
+   public:
+    explicit Turn(const build::DeviceName& of) : name_(of) {}
+
+    // Throws: BF3344 in a fork.
+    void lock() {
+      check_process(name_);
+      mutex_.lock();
+    }
+    void unlock() { mutex_.unlock(); }
+
+   private:
+    const build::DeviceName& name_;
+    std::mutex mutex_;
+  };
+
   State(std::shared_ptr<const Lowered> of, const build::DeviceName& device)
       : lowered(std::move(of)), name(device), library(library_of(device)) {}
 
@@ -73,7 +93,8 @@ struct Device::State {
   const char* source = nullptr;
   bf_device_table table = {};
   std::vector<emit::DeviceEntry> entries;
-  mutable std::mutex mutex;
+  mutable Turn mutex{name};
+  mutable GroupSize groups[2];  // of outputs, and of rows
 };
 
 Device::Device(std::shared_ptr<const Lowered> lowered, const build::DeviceName& name,
@@ -165,6 +186,26 @@ bool Device::bound_there(bool of_spec, const BoxesThere& boxes, float* out_lower
   std::vector<bf_status> statuses(boxes.count);
   if (!state_->library->call_there(results, boxes, reach, statuses.data())) state_->refuse();
   return std::ranges::all_of(statuses, [](bf_status status) { return status == BF_OK; });
+}
+
+std::size_t Device::boxes_side_by_side() const {
+  return std::max<std::size_t>(state_->library->parts().processors, 1);
+}
+
+std::size_t Device::in_groups(
+    bool of_spec, std::size_t count, const std::function<bool(std::size_t done)>& goes_on,
+    const std::function<void(std::size_t first, std::size_t boxes)>& bound) const {
+  GroupSize& size = state_->groups[of_spec ? 1 : 0];
+  const std::size_t least = boxes_side_by_side(), most = boxes_at_once();
+  std::size_t done = 0;
+  while (done < count && goes_on(done)) {
+    const std::size_t boxes = std::min(size.boxes(least, most), count - done);
+    const system::Stopwatch stopwatch;
+    bound(done, boxes);
+    size.took(boxes, stopwatch.seconds());
+    done += boxes;
+  }
+  return done;
 }
 
 std::vector<float> Device::read(std::uintptr_t from, void* stream, std::size_t count) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +51,8 @@ class Device {
   std::shared_ptr<const Plan> shared_plan() const;
   std::string name() const;  // as its library tells it
   std::size_t boxes_at_once() const;
+  // Boxes that it may bound side by side, at least: one on each of its processors.
+  std::size_t boxes_side_by_side() const;
   // Numbers of the lines of the specification's rows over a box, [rows][2][inputs + 1], see
   // planner/entries/keep_coefficients.h; 0: the plan keeps none.
   std::size_t lines() const;
@@ -62,6 +65,14 @@ class Device {
   bf_status bound(bool of_spec, std::size_t count, const float* lower, const float* upper,
                   float* out_lower, float* out_upper, bf_status* statuses,
                   float* lines = nullptr) const;
+
+  // Has `bound` bound groups of boxes, one after the other, that take about a tenth of a second
+  // each, where the device is so fast: a call of a device cannot be ended. goes_on is asked before
+  // each, with the number of boxes that are done; false ends it. Returns those that are done.
+  // Throws what either throws.
+  std::size_t in_groups(
+      bool of_spec, std::size_t count, const std::function<bool(std::size_t done)>& goes_on,
+      const std::function<void(std::size_t first, std::size_t boxes)>& bound) const;
 
   // Returns whether it takes arrays in its memory.
   bool takes_pointers() const;

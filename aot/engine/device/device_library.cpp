@@ -1,6 +1,10 @@
 #include "aot/engine/device/device_library.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "frontend/check_scope.h"
@@ -50,6 +54,16 @@ Refusal refusal_of(bf_device_fault fault, bool cuda) {
   return {"BF3344", "its memory may be full: fewer boxes in a call, or another device"};
 }
 
+// The processes that first used the libraries of OpenCL and CUDA; 0: none did.
+std::atomic<pid_t> users[2];
+
+// The process that first used the library: this one, where none did before.
+pid_t user_of(bool cuda) {
+  pid_t user = 0;
+  const pid_t here = getpid();
+  return users[cuda ? 1 : 0].compare_exchange_strong(user, here) ? here : user;
+}
+
 template <class Opened>
 class OfOpened : public DeviceLibrary {
  public:
@@ -59,12 +73,19 @@ class OfOpened : public DeviceLibrary {
   std::size_t most_boxes() const final { return opened_.most_boxes; }
 
  protected:
+  // Whether this is the process that opened the device. In a fork of it no call may free anything.
+  bool is_here() const { return process_ == getpid(); }
+
   Opened opened_ = {};
+
+ private:
+  const pid_t process_ = getpid();
 };
 
 class OpenCl final : public OfOpened<bf_opencl_device> {
  public:
   ~OpenCl() override {
+    if (!is_here()) return;
     for (bf_cl_object*& each : measured_) bf_opencl_free(&opened_, &each);
     bf_opencl_close(&opened_);
   }
@@ -118,6 +139,7 @@ class OpenCl final : public OfOpened<bf_opencl_device> {
         bf_opencl_memory(&opened_, BF_CL_MEM_READ_WRITE, bytes));
   }
   void free_array(std::uintptr_t array) override {
+    if (!is_here()) return;
     bf_cl_object* memory = object_of(array);
     bf_opencl_free(&opened_, &memory);
   }
@@ -151,6 +173,7 @@ class OpenCl final : public OfOpened<bf_opencl_device> {
 class Cuda final : public OfOpened<bf_cu_device> {
  public:
   ~Cuda() override {
+    if (!is_here()) return;
     if (opened_.context != nullptr && bf_cu_enter(&opened_) != 0) {
       for (bf_cu_pointer& each : measured_) bf_cu_free(&opened_, &each);
       bf_cu_leave(&opened_);
@@ -215,6 +238,7 @@ class Cuda final : public OfOpened<bf_cu_device> {
     return good ? static_cast<std::uintptr_t>(made) : 0;
   }
   void free_array(std::uintptr_t array) override {
+    if (!is_here()) return;
     bf_cu_pointer memory = array;
     (void)entered([&] {
       bf_cu_free(&opened_, &memory);
@@ -260,7 +284,17 @@ bool is_cuda(const build::DeviceName& name) {
 
 }  // namespace
 
+void check_process(const build::DeviceName& name) {
+  const pid_t user = user_of(is_cuda(name));
+  if (user == getpid()) return;
+  fail("BF3344", fmt::format("{}:{}", name.library, name.index),
+       fmt::format("process {} has used devices before it was forked into this one, {}", user,
+                   getpid()),
+       "start processes by \"spawn\" or \"forkserver\", or use devices in the forked ones alone");
+}
+
 std::unique_ptr<DeviceLibrary> library_of(const build::DeviceName& name) {
+  check_process(name);
   if (is_cuda(name)) return std::make_unique<Cuda>();
   return std::make_unique<OpenCl>();
 }

@@ -68,6 +68,11 @@ class DeviceLibrary {
   virtual std::size_t most_boxes() const = 0;
 };
 
+// A library of devices works in the process that first used it. In a fork of that its calls may
+// never return. Throws: BF3344 this process is such a fork.
+void check_process(const build::DeviceName& name);
+
+// Throws: BF3344, as check_process().
 std::unique_ptr<DeviceLibrary> library_of(const build::DeviceName& name);
 
 // Throws what the device's fault is. where: "opencl:0, GeForce".

@@ -1,20 +1,11 @@
 #include "aot/engine/device/device_verifier.h"
 
-#include <algorithm>
-
-#include "aot/system/progress.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/executor.h"
 
 namespace bf_aot::engine {
-namespace {
-
-// Seconds of a group of boxes: longer ones are halved, and shorter ones doubled.
-constexpr double kShortGroup = 0.05, kLongGroup = 0.15;
-
-}  // namespace
 
 std::unique_ptr<const HostVerifier> DeviceVerifier::twin() const {
   return std::make_unique<DeviceVerifier>(device_);
@@ -59,19 +50,17 @@ bf_status DeviceVerifier::in_groups(std::size_t count, const float* lower, const
   const auto rows = static_cast<std::size_t>(plan.spec_rows);
   const Entry* const entry = plan.find_entry(EntryKind::kSpecBounds);
   bf_status status = BF_OK;
-  for (std::size_t first = 0, boxes = 0; first < count; first += boxes) {
-    if (watch_ != nullptr && !watch_->goes_on({*entry, 0, 0, 1, 0})) throw engine::Stopped();
-    boxes = std::min(group_, count - first);
-    const system::Stopwatch stopwatch;
+  const auto goes_on = [&](std::size_t /*done*/) {
+    return watch_ == nullptr || watch_->goes_on({*entry, 0, 0, 1, 0});
+  };
+  const auto bound = [&](std::size_t first, std::size_t boxes) {
     const bf_status made =
         device_->bound(true, boxes, lower + first * inputs, upper + first * inputs,
                        row_lower + first * rows, row_upper + first * rows, statuses + first,
                        lines == nullptr ? nullptr : lines + first * device_->lines());
     if (status == BF_OK) status = made;
-    const double seconds = stopwatch.seconds();
-    if (seconds < kShortGroup && boxes == group_) group_ *= 2;
-    if (seconds > kLongGroup && group_ > 1) group_ /= 2;
-  }
+  };
+  if (device_->in_groups(true, count, goes_on, bound) < count) throw engine::Stopped();
   return status;
 }
 

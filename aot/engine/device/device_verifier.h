@@ -9,7 +9,7 @@
 namespace bf_aot::engine {
 
 // A device as a verifier. The network itself is evaluated here, in double. Many boxes go there in
-// groups that take about a tenth of a second, so that a watch ends calls between them.
+// groups, see Device::in_groups(), so that a watch ends calls between them.
 class DeviceVerifier final : public HostVerifier {
  public:
   explicit DeviceVerifier(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
@@ -37,7 +37,6 @@ class DeviceVerifier final : public HostVerifier {
 
   std::shared_ptr<const Device> device_;
   mutable engine::Watch* watch_ = nullptr;
-  mutable std::size_t group_ = 64;  // boxes that go together, by the time of those before
 };
 
 }  // namespace bf_aot::engine

@@ -83,6 +83,7 @@ std::size_t DeviceKernels::array_bytes(std::size_t share) const {
 }
 
 void DeviceKernels::reserve(Array& array, std::size_t bytes) {
+  check_process(device_);
   if (array.number_ != 0 && array.bytes_ >= bytes) return;
   if (array.number_ != 0) library_->free_array(array.number_);
   array.library_ = library_.get();
@@ -97,12 +98,14 @@ void DeviceKernels::write(Array& array, std::span<const std::byte> from) {
 }
 
 void DeviceKernels::read(const Array& array, std::span<std::byte> to) {
+  check_process(device_);
   BF_CHECK(array.number_ != 0 && to.size() <= array.bytes_);
   check(library_->read_array(array.number_, to));
 }
 
 void DeviceKernels::call(const char* entry, std::size_t groups,
                          std::initializer_list<const Array*> arrays) {
+  check_process(device_);
   std::vector<std::uintptr_t> numbers;
   for (const Array* const array : arrays) numbers.push_back(array->number_);
   check(library_->run(entry, items_, groups, numbers));

@@ -1,11 +1,14 @@
 #include "aot/engine/device/opening.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -44,7 +47,8 @@ class Opening::Opener {
  public:
   Opener() = default;
   ~Opener() {
-    if (thread_.joinable()) thread_.join();
+    if (thread_.joinable() && is_here()) thread_.join();
+    if (!is_here()) new (&thread_) std::thread;  // a fork has no such thread
   }
   Opener(const Opener&) = delete;
   Opener& operator=(const Opener&) = delete;
@@ -65,14 +69,18 @@ class Opening::Opener {
     }
   }
 
-  // Returns whether the task has begun; one that has not never does.
+  // Returns whether the task has begun; one that has not never does. A fork of the process has none
+  // that could end.
   bool give_up(const std::shared_ptr<Task>& task) {
+    if (!is_here()) return false;
     const std::scoped_lock lock(mutex_);
     std::erase(waiting_, task);
     return task->has_begun;
   }
 
  private:
+  bool is_here() const { return process_ == getpid(); }
+
   void work() {
     for (;;) {
       std::shared_ptr<Task> task;
@@ -88,6 +96,7 @@ class Opening::Opener {
     }
   }
 
+  const pid_t process_ = getpid();
   std::mutex mutex_;
   std::deque<std::shared_ptr<Task>> waiting_;
   std::thread thread_;

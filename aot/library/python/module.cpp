@@ -161,6 +161,18 @@ bool is_float32(const Array& array) {
 // Options are given by their names in the library's table.
 using Texts = std::map<std::string, std::string>;
 
+// A call that bounds so many boxes, watched.
+api::Call bounds_call(Watch& watch, std::size_t boxes) {
+  api::Call call;
+  call.stop = watch.token();
+  call.watch = [&watch, boxes](const api::Watched& at) {
+    watch.tick(at.done == boxes, [&](const nb::object& told) {
+      told(at.done, boxes, at.share, static_cast<int>(at.method));
+    });
+  };
+  return call;
+}
+
 // Bounds of the outputs, or of the rows, as two arrays of shape `batch` + (rows,), and the number
 // of each box's method. `progress` gets the boxes that are done, all boxes, the share of the work
 // and the number of the method.
@@ -171,14 +183,8 @@ nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, c
     throw nb::type_error("both ends must be float32, or both float64");
   const std::size_t boxes = lower.size() / verifier.input_count();
   Watch watch(std::move(progress), nb::none());
-  api::Call call;
-  call.stop = watch.token();
+  api::Call call = bounds_call(watch, boxes);
   call.timeout_seconds = timeout;
-  call.watch = [&watch, boxes](const api::Watched& at) {
-    watch.tick(at.done == boxes, [&](const nb::object& told) {
-      told(at.done, boxes, at.share, static_cast<int>(at.method));
-    });
-  };
   const auto bound = [&](const auto& low, const auto& high) {
     return rows ? verifier.spec_bounds(low, high, call) : verifier.bounds(low, high, call);
   };
@@ -196,13 +202,17 @@ nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, c
 // Boxes in the memory of a device of CUDA, whose arrays are taken by DLPack, without copies: what
 // their owner has done on the default stream comes first.
 nb::tuple bounds_there(const api::Verifier& verifier, bool rows, const FloatsThere& lower,
-                       const FloatsThere& upper, std::vector<std::size_t> batch) {
+                       const FloatsThere& upper, std::vector<std::size_t> batch,
+                       nb::object progress) {
   if (lower.size() != upper.size() || lower.size() % verifier.input_count() != 0)
     throw nb::value_error("the ends of boxes have other shapes");
   const api::DeviceBoxes boxes = {lower.size() / verifier.input_count(), lower.data(),
                                   upper.data()};
-  api::Bounds made =
-      unlocked([&] { return rows ? verifier.spec_bounds(boxes) : verifier.bounds(boxes); });
+  Watch watch(std::move(progress), nb::none());
+  const api::Call call = bounds_call(watch, boxes.boxes);
+  api::Bounds made = watched(watch, [&] {
+    return rows ? verifier.spec_bounds(boxes, call) : verifier.bounds(boxes, call);
+  });
   batch.push_back(made.rows);
   nb::list methods;
   for (const api::Method method : made.methods) methods.append(static_cast<int>(method));
@@ -540,7 +550,7 @@ NB_MODULE(_native, m) {
       .def("bounds", &bounds, "rows"_a, "lower"_a.noconvert(), "upper"_a.noconvert(), "batch"_a,
            "progress"_a.none(), "timeout"_a)
       .def("bounds_there", &bounds_there, "rows"_a, "lower"_a.noconvert(), "upper"_a.noconvert(),
-           "batch"_a)
+           "batch"_a, "progress"_a.none())
       .def("evaluate", &evaluate, "x"_a.noconvert(), "batch"_a);
 
   nb::class_<api::Certifier>(m, "Certifier")

@@ -3,10 +3,11 @@
  * libraries, libcuda.so.1 and libnvrtc.so.13. BF_FALSE_DEVICE makes it faulty: "none" has no
  * device, "refuses" refuses every program, "inexact" returns zeros for the probe, "fails" runs no
  * entry point, "babbles" and "claims" write any bits, or bounds far above 0, for nodes of neurons,
- * "fails_later" runs each for them once. BF_FALSE_FOLDER: where it compiles, each source once: what
- * is compiled is kept by a hash of the source, for all programs, so that the device is ready at
- * once from then on. Compilers outlive a program that ends; they hold a lock of the file "busy"
- * there. BF_FALSE_COPIES: a file for the bytes of each copy to the device. */
+ * "fails_later" runs each for them once, "sleeps" takes 20 ms for a call of an entry point.
+ * BF_FALSE_FOLDER: where it compiles, each source once: what is compiled is kept by a hash of the
+ * source, for all programs, so that the device is ready at once from then on. Compilers outlive a
+ * program that ends; they hold a lock of the file "busy" there. BF_FALSE_COPIES: a file for the
+ * bytes of each copy to the device. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -284,6 +285,7 @@ int cuLaunchKernel(Function* f, unsigned groups, unsigned y, unsigned z, unsigne
           : strcmp(f->name, "bf_check_boxes") == 0                                 ? 2
                                                                                    : 7;
   if (count == 7 && is("fails")) return 719;
+  if (count == 7 && is("sleeps")) (void)usleep(20000);
   for (i = 0; i < count; ++i) memcpy(&p[i], arguments[i], sizeof p[i]);
   if (strcmp(f->name, "bf_ascend_nodes") == 0 || strcmp(f->name, "bf_look_ahead") == 0) {
     static int calls = 0;

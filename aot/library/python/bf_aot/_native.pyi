@@ -38,7 +38,8 @@ class Verifier:
                batch: Tuple[int, ...],
                progress: Optional[Callable[[int, int, float, int], None]], timeout: float
                ) -> Tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], List[int]]: ...
-    def bounds_there(self, rows: bool, lower: Any, upper: Any, batch: Tuple[int, ...]
+    def bounds_there(self, rows: bool, lower: Any, upper: Any, batch: Tuple[int, ...],
+                     progress: Optional[Callable[[int, int, float, int], None]]
                      ) -> Tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], List[int]]: ...
     def evaluate(self, x: npt.NDArray[np.float32],
                  batch: Tuple[int, ...]) -> npt.NDArray[np.float32]: ...

@@ -202,9 +202,8 @@ class Verifier:
         low, high = self._arrays.shape_there(lower, "lower"), self._arrays.shape_there(upper, "upper")
         if low != high:
             raise ValueError(f"lower and upper have batches {list(low)} and {list(high)}: give both one shape")
-        made = self._native.bounds_there(self._rows, lower, upper, low)
-        if progress is not None:
-            progress(len(made[2]), len(made[2]))
+        told = None if progress is None else lambda done, count, share, method: progress(done, count)
+        made = self._native.bounds_there(self._rows, lower, upper, low, told)
         return _made(made[0], made[1], _names_of(made[2], low))
 
     def evaluate(self, x: Boxes) -> Floats:

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "aot/library/bf_aot.h"
@@ -200,6 +201,30 @@ TEST(LibraryCertify, decides_by_stages) {
   for (const CertifiedSample& found : *bounded)
     EXPECT_LT(found.stage, Stage::kSplit) << to_string(found.stage);
   EXPECT_FALSE(stage_named("none"));
+}
+
+// A thousand slopes of each sample take minutes in all.
+TEST(LibraryCertify, a_stage_of_bounds_ends_when_the_time_is_over) {
+  const Model model = load(kController);
+  Samples samples(model, 60, 0.3F);
+  answer_rightly(model, samples);
+  CertifyOptions options;
+  options.bounds.iterations = 1000;
+  options.decide_seconds = 1e6;
+  options.stages = {Stage::kAlphaCrown};
+  CertifyCall call;
+  call.timeout_seconds = 0.3;
+  const auto certifier = Certifier::make(model, options);
+  const auto results = certifier->certify(samples.boxes(), samples.labels, call);
+  ASSERT_TRUE(results) << results.error().text();
+  std::size_t left = 0;
+  for (const CertifiedSample& found : *results) {
+    if (found.stage != Stage::kSample) continue;
+    ++left;
+    EXPECT_EQ(found.robustness, Robustness::kUnknown);
+    EXPECT_EQ(found.margin, -std::numeric_limits<float>::infinity());
+  }
+  EXPECT_GT(left, 0U);
 }
 
 TEST(LibraryCertify, nothing_is_falsified_without_an_inner_box) {

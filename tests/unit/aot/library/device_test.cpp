@@ -2,13 +2,17 @@
 // (tests/cli/device/false_cuda.c): pointers of its memory are this program's.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -91,11 +95,80 @@ TEST_F(LibraryDevice, a_call_there_tells_that_it_is_done_and_stops_before_the_fi
   Call call;
   call.progress = [&](std::size_t done) { told.push_back(done); };
   ASSERT_TRUE(device.bounds(there(), call).ok());
-  EXPECT_EQ(told, (std::vector<std::size_t>{kThere}));
+  EXPECT_EQ(told.front(), 1U);
+  EXPECT_EQ(told.back(), kThere);
   std::stop_source source;
   source.request_stop();
   call.stop = source.get_token();
   EXPECT_EQ(device.bounds(there(), call).error().code, "BF3506");
+}
+
+// The false device has no number of processors, so that the first group is one box.
+TEST_F(LibraryDevice, a_call_tells_between_groups_of_boxes_and_may_be_stopped_there) {
+  for (const bool copied : {false, true}) {
+    const Verifier device = make("cuda", Method::kIbp);
+    std::stop_source source;
+    std::vector<std::size_t> told, watched;
+    Call call;
+    call.stop = source.get_token();
+    call.watch = [&](const Watched& at) { watched.push_back(at.done); };
+    call.progress = [&](std::size_t done) {
+      told.push_back(done);
+      source.request_stop();
+    };
+    const auto made = copied ? device.bounds(lower_, upper_, call) : device.bounds(there(), call);
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, "BF3506");
+    EXPECT_NE(made.error().text().find("stopped after 1 of 9"), std::string::npos);
+    EXPECT_EQ(told, (std::vector<std::size_t>{1}));
+    EXPECT_EQ(watched, (std::vector<std::size_t>{0, 1}));
+  }
+}
+
+TEST_F(LibraryDevice, within_a_time_boxes_are_bounded_by_cheaper_methods_of_this_processor) {
+  Call call;
+  call.timeout_seconds = 1e-9;
+  const Verifier device = make("cuda", Method::kCrown), engine = make("", Method::kIbp);
+  const auto cheapest = device.bounds(lower_, upper_, call), here = engine.bounds(lower_, upper_);
+  ASSERT_TRUE(cheapest.ok() && here.ok());
+  EXPECT_EQ(cheapest->lower, here->lower);
+  EXPECT_EQ(cheapest->methods, here->methods);
+
+  // The time is over after the first box of the device.
+  constexpr double kSeconds = 1;
+  call.timeout_seconds = kSeconds;
+  call.watch = [&](const Watched& at) {
+    if (at.method == Method::kCrown && at.done == 1)
+      std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
+  };
+  const auto some = device.bounds(lower_, upper_, call);
+  ASSERT_TRUE(some.ok()) << some.error().text();
+  EXPECT_EQ(some->methods.front(), Method::kCrown);
+  for (std::size_t i = 1; i < kThere; ++i) EXPECT_NE(some->methods[i], Method::kCrown);
+}
+
+TEST_F(LibraryDevice, a_fork_of_the_process_that_used_the_device_is_refused) {
+  const Verifier opened = make("cuda", Method::kIbp);
+  ASSERT_TRUE(opened.bounds(lower_, upper_).ok());
+  const pid_t fork_of = fork();
+  ASSERT_GE(fork_of, 0);
+  if (fork_of == 0) {
+    const auto model = Model::load(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx");
+    Options options;
+    options.more["device"] = "cuda";
+    const auto anew = Verifier::make(*model, options);
+    const auto is_named = [](const Error& error) {
+      return error.code == "BF3344" && error.text().find("forked") != std::string::npos;
+    };
+    const auto old = opened.bounds(lower_, upper_);
+    const bool good = !anew.ok() && is_named(anew.error()) && !old.ok() && is_named(old.error()) &&
+                      make("", Method::kIbp).bounds(lower_, upper_).ok();
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(fork_of, &status, 0), fork_of);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(opened.bounds(lower_, upper_).ok());
 }
 
 TEST_F(LibraryDevice, what_is_no_box_there_is_named_and_bounds_nothing) {
