@@ -261,6 +261,14 @@ struct Verifier::State {
     std::fill_n(bounds.methods.begin() + static_cast<std::ptrdiff_t>(first), count, asked.method);
   }
 
+  // A batch, or one box where a batch bounds its boxes one after the other, and each takes long:
+  // what a stop leaves of a group is lost.
+  std::size_t boxes_of_group(bool of_spec) const {
+    constexpr double kLong = 0.01;  // seconds, beside which a group of its own costs nothing
+    const bool alone = engine.plan().batch.side_by_side <= 1 && seconds(of_spec) > kLong;
+    return alone ? 1 : static_cast<std::size_t>(engine.plan().config.batch);
+  }
+
   // Has the device bound groups of `count` boxes until `stop`, and tells before each and at the
   // end.
   template <class BoundGroup>
@@ -300,7 +308,7 @@ struct Verifier::State {
     // To ask costs some 50 ns for each task and tile, in calls that take microseconds.
     const bool watched = call.watch || stop.is_possible();
     // Each thread takes the next group of boxes until none is left, or one has failed.
-    const auto size = static_cast<std::size_t>(engine.plan().config.batch);
+    const std::size_t size = boxes_of_group(of_spec);
     const std::size_t groups = (bounds.boxes + size - 1) / size;
     std::atomic<std::size_t> next = 0, done = 0;
     std::mutex mutex;

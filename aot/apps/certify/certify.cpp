@@ -104,6 +104,10 @@ class Certification {
     return std::max(question_.timeout_seconds - stopwatch_.seconds(), kMoment);
   }
 
+  bool is_over() const {
+    return question_.timeout_seconds > 0 && stopwatch_.seconds() >= question_.timeout_seconds;
+  }
+
   // Splits the samples of all radii that are open, in parts whose boxes fit the memory.
   void split_open(system::ProgressBar& bar) {
     std::vector<std::size_t> open;  // places of results
@@ -115,7 +119,7 @@ class Certification {
     options.stages = {api::Stage::kSplit};
     const api::Certifier certifier = value_of(api::Certifier::make(model_, options));
     const std::size_t most = std::max<std::size_t>(kMostBoxNumbers / model_.input_count(), 1);
-    for (std::size_t first = 0; first < open.size(); first += most)
+    for (std::size_t first = 0; first < open.size() && !is_over(); first += most)
       split(certifier, std::span(open).subspan(first, std::min(most, open.size() - first)), bar);
     for (const std::size_t k : open)
       if (!is_decided(run_.results[k])) kept_.add_row(run_.results[k]);
