@@ -569,6 +569,18 @@ class Nvcc(DeviceCase):
                               check=False)
         self.assertEqual((made.returncode, made.stderr), (0, ""), made.stdout)
 
+    def test_two_verifiers_link_into_one_program(self):
+        for name in ("one", "two"):
+            self.run_tool(TINY, "--target", "cuda", "-o", f"{name}.cu", "--name", name)
+        self.write("main.cu", """
+            #include "one.h"
+            #include "two.h"
+            int main() { return one_open_device(0, NULL, 0) == NULL && two_open_device(0, NULL, 0) == NULL; }
+            """)
+        made = subprocess.run([NVCC, "-arch=sm_90", "-std=c++17", "main.cu", "one.cu", "two.cu", "-o", "main"],
+                              cwd=self.work, capture_output=True, text=True, check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
+
     def test_registers_are_told_and_none_are_spilled(self):
         """Of the network that is always here."""
         made = subprocess.run([SOURCE / "bench/device/registers.sh", pathlib.Path(BF_AOT).resolve().parents[1]],

@@ -24,7 +24,7 @@
 typedef unsigned long long Pointer;
 
 static const char* const words =
-    "#include <cstdint>\n#include <cstring>\n#include <cmath>\n"
+    "#define __CUDACC_RTC__\n#include <cstdint>\n#include <cstring>\n#include <cmath>\n"
     "#define __forceinline__ inline\n#define __device__\n#define __global__ "
     "__attribute__((visibility(\"default\")))\n"
     "#define __shared__ static\n#define __syncthreads() ((void)0)\n"

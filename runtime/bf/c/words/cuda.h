@@ -48,8 +48,13 @@
 #define BF_FLOAT_OF_BITS(bits) __uint_as_float(bits)
 #define BF_FMA(x, y, z) fma(x, y, z)
 
-// An entry point is called for each box by a group of BF_ITEMS items, the probe by one item.
+// An entry point is called for each box by a group of BF_ITEMS items, the probe by one item. Hosts
+// of NVRTC find the probe by its name; nvcc links several verifiers, each with its own.
+#if defined(__CUDACC_RTC__)
 #define BF_PROBE_ENTRY extern "C" __global__ void
+#else
+#define BF_PROBE_ENTRY static __global__ void
+#endif
 #define BF_ENTRY extern "C" __global__ void
 #define BF_BOX ((size_t)blockIdx.x)
 
