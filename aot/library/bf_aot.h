@@ -569,6 +569,7 @@ std::optional<Arithmetic> arithmetic_named(std::string_view name);
 struct CodeOptions {
   Options plan;                 ///< `threads`: workers that may share the work of a call
   std::string target = "host";  ///< "cortex-m4", ...: docs/reference/targets.md
+  std::optional<int> items;     ///< of the group that bounds a box on a device, 1 for processors
   Arithmetic arithmetic = Arithmetic::kFloat;
   std::string name;      ///< prefix of the symbols; empty: from the model's file name
   std::string property;  ///< a property in VNN-LIB, instead of a specification; or empty
@@ -588,17 +589,18 @@ struct File {
   std::string bytes;
 };
 
-/// The files of a verifier: STEM.cpp, STEM.h, its manifest STEM.json and, of large networks,
-/// tables. The same model and options give the same bytes on every machine, `target` "host" aside.
-/// Errors: BF3501, BF20xx, BF21xx as Verifier::make; BF31xx names, BF3104 no level of x86-64;
-/// BF34xx the property.
+/// The files of a verifier: STEM.cpp, of devices' targets STEM.cl or STEM.cu, STEM.h, its manifest
+/// STEM.json and, of large networks, tables. The same model and options give the same bytes on
+/// every machine, `target` "host" aside. Errors: BF3501, BF20xx, BF21xx as Verifier::make; BF31xx
+/// names, BF3104 no level of x86-64; BF34xx the property.
 Result<std::vector<File>> compile(const Model& model, std::string_view stem,
                                   const CodeOptions& options = {},
                                   const Specification& specification = {});
 
-/// Writes the files that compile() makes to the folder of `source`, whose name ends in ".cpp", or
-/// in ".c" for C99: all files, or none on an error. Returns their paths. Errors: also BF3101 to
-/// BF3103 the folder; BF3112 what C does not have; BF32xx the compiler.
+/// Writes the files that compile() makes to the folder of `source`, whose name ends in ".cpp", in
+/// ".c" for C99, ".cl" for OpenCL or ".cu" for CUDA: all files, or none on an error. Returns their
+/// paths. Errors: also BF3101 to BF3103 the folder; BF3112 what C and devices do not have, and a
+/// target of another language; BF32xx the compiler.
 Result<std::vector<std::filesystem::path>> compile_to_files(
     const Model& model, const std::filesystem::path& source, const CodeOptions& options = {},
     const Specification& specification = {});

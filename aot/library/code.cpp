@@ -1,6 +1,8 @@
 // compile() and compile_to_files().
 #include <algorithm>
+#include <utility>
 
+#include "aot/build/device/device.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/frontend_result.h"
 #include "aot/build/library.h"
@@ -50,7 +52,8 @@ std::vector<Target> levels_of(const Target& target, const CodeOptions& options) 
   return levels;
 }
 
-bf_aot::build::CompileOptions code_options(const Model& model, const CodeOptions& options,
+bf_aot::build::CompileOptions code_options(const Model& model, Language language,
+                                           const CodeOptions& options,
                                            const Specification& specification) {
   bf_aot::build::CompileOptions compiling = compile_options(model, options.plan, specification);
   compiling.planner.lowering = Lowering::kVector;
@@ -68,15 +71,18 @@ bf_aot::build::CompileOptions code_options(const Model& model, const CodeOptions
   compiling.name = options.name;
   if (options.dispatch) compiling.levels = levels_of(compiling.planner.target, options);
   take_property(options, compiling);
-  return compiling;
+  if (!compiling.device.empty())
+    refuse("BF3501", "device", "code is made for a target, and needs no device",
+           "target opencl or cuda makes code for devices");
+  if (options.items && (*options.items < 1 || *options.items > build::kMostItems))
+    refuse("BF3501", "items",
+           fmt::format("{} is not in 1 to {}", *options.items, build::kMostItems));
+  return build::for_source(std::move(compiling), language, options.target, options.items);
 }
 
-bf_aot::build::Verifier verifier_of(const Model& model, const std::string& stem, Language language,
-                                    const CodeOptions& options,
-                                    const Specification& specification) {
-  check_stem(stem);
-  bf_aot::build::CompileOptions compiling = code_options(model, options, specification);
-  build::set_language(compiling, language);
+bf_aot::build::Verifier verifier_of(const Model& model, const std::string& stem,
+                                    const bf_aot::build::CompileOptions& compiling,
+                                    const CodeOptions& options) {
   const Model subject = compiling.property ? with_hidden(model, *compiling.property) : model;
   const Model::State& state = Library::state(subject);
   bf_aot::build::Verifier verifier = bf_aot::build::compile(
@@ -102,18 +108,22 @@ std::vector<fs::path> write(const Model& model, const fs::path& source, const Co
                             const Specification& specification) {
   const std::optional<Language> language = build::language_of(source);
   if (!language)
-    refuse("BF3501", "source", fmt::format("'{}' does not end in .cpp or .c", source.string()));
+    refuse("BF3501", "source",
+           fmt::format("'{}' does not end in .cpp, .c, .cl or .cu", source.string()));
   const std::string stem = source.stem().string();
+  check_stem(stem);
+  const bf_aot::build::CompileOptions compiling =
+      code_options(model, *language, options, specification);
   std::optional<build::Toolchain> toolchain;
   if (options.library) {
-    const Target target = find_target(options.target);
-    const std::vector<Target> levels =
-        options.dispatch ? levels_of(target, options) : std::vector<Target>();
-    toolchain = build::find_toolchain({options.cxx, options.cxx_flags, build::JitMode::kOff},
-                                      levels.empty() ? target : levels.back(), *language);
+    if (*language == Language::kCuda)
+      refuse("BF3112", "library", "nvcc alone compiles sources in cuda", "leave library out");
+    toolchain = build::find_toolchain(
+        {options.cxx, options.cxx_flags, build::JitMode::kOff},
+        compiling.levels.empty() ? compiling.planner.target : compiling.levels.back(),
+        is_of_device(*language) ? Language::kC : *language);
   }
-  const bf_aot::build::Verifier verifier =
-      verifier_of(model, stem, *language, options, specification);
+  const bf_aot::build::Verifier verifier = verifier_of(model, stem, compiling, options);
 
   system::Staging staging(source.parent_path());
   std::vector<std::string> names;
@@ -144,8 +154,10 @@ Result<std::vector<File>> compile(const Model& model, std::string_view stem,
       kCompiling,
       [&] {
         const std::string name(stem);
-        return finished(verifier_of(model, name, Language::kCpp, options, specification), name,
-                        nullptr, {});
+        check_stem(name);
+        const bf_aot::build::CompileOptions compiling =
+            code_options(model, build::language_for(options.target), options, specification);
+        return finished(verifier_of(model, name, compiling, options), name, nullptr, {});
       },
       Library::state(model).numbers);
 }

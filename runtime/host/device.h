@@ -52,6 +52,7 @@ typedef enum bf_device_fault {
   BF_DEVICE_INEXACT,       /* the probe found arithmetic that is not IEEE 754's */
   BF_DEVICE_HOST_MODE,     /* this thread, which probes it, does not keep IEEE 754's arithmetic */
   BF_DEVICE_GROUP,         /* its groups have fewer items than the verifier's */
+  BF_DEVICE_PROCESSOR,     /* it is a processor, whose groups must be of one item */
   BF_DEVICE_CALL           /* a call of its library failed */
 } bf_device_fault;
 

@@ -189,6 +189,10 @@ static inline size_t bf_opencl_most_items(const bf_opencl_device* d) {
   return most == 0 ? (size_t)-1 : most;
 }
 
+static inline int bf_opencl_is_processor(const bf_opencl_device* d) {
+  return (bf_opencl_number(d, BF_CL_DEVICE_TYPE, 8) & BF_CL_DEVICE_TYPE_CPU) != 0;
+}
+
 /* The items that a group should have on a device: one on a processor, whose compiler makes vectors
  * of a row's neighbours; else `many`, or the half, quarter and so on of it that a group has at
  * most; `many` also where there is no such device, which opening it says. */
@@ -197,10 +201,28 @@ static inline size_t bf_opencl_items(size_t index, size_t many) {
   size_t most;
   memset(&d, 0, sizeof d);
   if (!bf_opencl_load(&d) || !bf_opencl_find(&d, index)) return many;
-  if ((bf_opencl_number(&d, BF_CL_DEVICE_TYPE, 8) & BF_CL_DEVICE_TYPE_CPU) != 0) return 1;
+  if (bf_opencl_is_processor(&d)) return 1;
   most = bf_opencl_most_items(&d);
   while (many > most) many /= 2;
   return many;
+}
+
+/* Returns whether groups of so many items are not at risk. Processors carry them out as loops,
+ * which PoCL 3.1 makes wrong for some verifiers, so that they crash. A test of few entry points,
+ * which defines BF_OPENCL_GROUPS_ON_PROCESSORS, is not kept from it. */
+static inline int bf_opencl_is_fit_for_groups(bf_opencl_device* d) {
+#if !defined(BF_OPENCL_GROUPS_ON_PROCESSORS)
+  if (d->what.items > 1 && bf_opencl_is_processor(d)) {
+    d->fault = BF_DEVICE_PROCESSOR;
+    (void)snprintf(d->text, sizeof d->text,
+                   "groups of %lu items on a processor: write the verifier with --items 1",
+                   (unsigned long)d->what.items);
+    return 0;
+  }
+#else
+  (void)d;
+#endif
+  return 1;
 }
 
 /* Returns whether the device says that its groups and its arithmetic are fit. */
@@ -209,6 +231,7 @@ static inline int bf_opencl_is_fit(bf_opencl_device* d) {
   const bf_cl_bits narrow = bf_opencl_number(d, BF_CL_DEVICE_SINGLE_FP_CONFIG, 8);
   const size_t most = bf_opencl_most_items(d);
   (void)d->cl.clGetDeviceInfo(d->device, BF_CL_DEVICE_NAME, sizeof d->name - 1, d->name, NULL);
+  if (!bf_opencl_is_fit_for_groups(d)) return 0;
   if (d->what.items > most)
     return bf_opencl_fail(d, BF_DEVICE_GROUP, "too few items in a group, at most", (long)most);
   if (wide == 0)

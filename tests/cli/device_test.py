@@ -152,7 +152,7 @@ class Device(DeviceCase):
 
     def test_programs_call_verifiers(self):
         lower, upper = [[-1, -1], [0.5, -0.25], [1, 0]], [[1, 1], [0.75, 0], [0, 0]]  # the last is empty
-        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net")
+        self.run_tool(TINY, "--target", "opencl", "--items", 1, "-o", "net.cl", "--name", "net")
         self.assertEqual(self.names(), ["libnet.a", "net.c", "net.cl", "net.h", "net.json", "net_cl.inc",
                                         "net_weights.inc"])
         header = (self.work / "net.h").read_text()
@@ -251,10 +251,17 @@ class DeviceErrors(DeviceCase):
     def test_options_that_devices_lack(self):
         box = self.write("box.json", BOX)
         on_device = ["run", TINY, "--box", box, "--device", "opencl"]
-        for option in (["--timeout", 1], ["--jobs", 2], ["--lowering", "vector"], ["--jit", "off"]):
-            self.assert_refused("BF3345", *on_device, *option, says=[option[0]])
+        for option in (["--timeout", 1], ["--jobs", 2], ["--lowering", "vector"], ["--jit", "off"],
+                       ["--target", "cortex-m4"], ["--cxx", "g++"], ["--cxx-flags=-g"], ["--batch", 4],
+                       ["--parallel", 2]):
+            self.assert_refused("BF3345", *on_device, *option, says=[option[0].split("=")[0]])
         forward = ["--method", "forward"]
-        self.assert_refused("BF3112", *on_device, *forward, says=["devices have no"])
+        self.write("data.csv", "a,b,label\n0,1,0\n")
+        certify = ["certify", TINY, "--data", "data.csv", "--eps", "0.01", "--device", "opencl"]
+        for asked in (on_device, certify):
+            self.assert_refused("BF3112", *asked, *forward, says=["--method forward", "leave it or --device out"])
+        self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "v.cl", *forward,
+                            says=["--method forward", "-o with a name that ends in .cpp"])
         self.assert_refused("BF3112", "verify", TINY, PROPERTIES / "tiny_holds.vnnlib", "--device", "opencl",
                             *forward, says=["devices have no"])
         for option in (["--property", MODELS / "properties" / "tiny_holds.vnnlib"], ["--batch", 4],
@@ -263,11 +270,12 @@ class DeviceErrors(DeviceCase):
                 self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "v.cl", *option)
         for target, name in (("opencl", "v.cpp"), ("cuda", "v.cl"), ("cortex-m4", "v.cu")):
             self.assert_refused("BF3112", TINY, "--target", target, "-o", name, says=["--target"])
-        for name in ("gpu", "cuda:", "cuda:x", "opencl:-1", "Cuda"):
+        for option in ("--max-ram", "--max-flash"):
+            self.assert_refused("BF3112", TINY, "--target", "opencl", "-o", "v.cl", option, 10_000_000, says=[option])
+        for name in ("gpu", "cuda:", "cuda:x", "opencl:-1", "CUDA:X"):
             _, errors = self.run_tool("run", TINY, "--box", box, "--device", name, code=2)
             self.assertIn("names no device", errors)
-        _, errors = self.run_tool("run", TINY, "--box", box, "--device", "gpu", code=2)
-        self.assertIn("names no device", errors)
+        self.assert_refused("BF3340", "run", TINY, "--box", box, "--device", "OpenCL:999", says=["opencl:999"])
 
     def false_opencl(self):
         folder = self.folder / "false"
@@ -368,13 +376,40 @@ class DeviceErrors(DeviceCase):
         self.false_opencl()
         self.environment["BF_FALSE_DEVICE"] = "narrow"
         self.assertEqual(self.figures("opencl")["items"], 32)
-        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net")  # for groups of 64
+        self.assertEqual(self.program(), (1, "too few items in a group, at most (40)\n"))
+        self.assertIn("are not as IEEE 754 has them", self.program("--items", 40)[1])  # the probe's zeros
+
+    def program(self, *options):
+        """What a program says that bounds a box by a verifier."""
+        self.run_tool(TINY, "--target", "opencl", "-o", "net.cl", "--name", "net", *options)
         self.write("main.c", MAIN % {"count": 1, "lower": "0, 0", "upper": "1, 1"})
         subprocess.run(["gcc", "-std=c99", "-D_GNU_SOURCE", "-I", SOURCE / "runtime", "-I.", "main.c", "net.c", "-ldl",
                         "-o", "main"], cwd=self.work, check=True)
         made = subprocess.run(["./main"], cwd=self.work, env=self.environment, capture_output=True, text=True,
                               check=False)
-        self.assertEqual((made.returncode, made.stdout), (1, "too few items in a group, at most (40)\n"))
+        return made.returncode, made.stdout
+
+    @unittest.skipUnless(shutil.which("gcc"), "no gcc")
+    def test_groups_of_processors_are_of_one_item(self):
+        """Loops over the items of a group, as PoCL 3.1 makes them, crash."""
+        self.false_opencl()
+        self.environment["BF_FALSE_DEVICE"] = "processor"
+        self.assertEqual(self.figures("opencl")["items"], 1)
+        refused = "groups of %d items on a processor: write the verifier with --items 1\n"
+        self.assertEqual(self.program(), (1, refused % 64))
+        self.assertEqual(self.program("--items", 2), (1, refused % 2))
+        self.assertIn("are not as IEEE 754 has them", self.program("--items", 1)[1])
+
+    def test_items_are_those_that_were_asked_for(self):
+        for target, suffix in (("opencl", "cl"), ("cuda", "cu")):
+            for items in (1, 7, 64, 1024):
+                self.run_tool(TINY, "--target", target, "--items", items, "-o", f"v.{suffix}", "--no-library")
+                self.assertIn(f"#define BF_ITEMS {items}\n", (self.work / f"v.{suffix}").read_text())
+                self.assertEqual(json.loads((self.work / "v.json").read_text())["options"].get("items", 1), items)
+        for name in ("v.cpp", "v.c"):
+            self.assert_refused("BF3112", TINY, "--items", 1, "-o", name, says=["--items 1"])
+        for items in (0, 1025, "few"):
+            self.run_tool(TINY, "--target", "opencl", "--items", items, "-o", "v.cl", code=2)
 
     @unittest.skipUnless(shutil.which("g++"), "no g++")
     def test_cuda_by_a_false_driver(self):

@@ -12,8 +12,8 @@ import bf_aot
 CXX = shutil.which("c++")
 
 
-def program_files(program, folder, model, *options):
-    subprocess.run([program, str(model), *options, "--no-library", "-o", str(folder / "v.cpp")],
+def program_files(program, folder, model, *options, suffix="cpp"):
+    subprocess.run([program, str(model), *options, "--no-library", "-o", str(folder / f"v.{suffix}")],
                    check=True, stdout=subprocess.DEVNULL)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -34,6 +34,23 @@ def test_one_answer_of_program_and_package(program, models, tmp_path, name, opti
     assert sorted(made) == sorted(expected)
     for each in expected:
         assert made[each] == expected[each], each
+
+
+@pytest.mark.parametrize("target, suffix", [("opencl", "cl"), ("cuda", "cu")])
+@pytest.mark.parametrize("items", [None, 1])
+def test_code_for_devices_is_that_of_the_program(program, models, tmp_path, tiny, target, suffix, items):
+    asked = [] if items is None else ["--items", str(items)]
+    expected = program_files(program, tmp_path, models / "tiny.onnx", "--target", target, *asked, suffix=suffix)
+    assert tiny.code("v", target=target, items=items) == expected
+    (tmp_path / "other").mkdir()
+    paths = tiny.compile(tmp_path / "other" / f"v.{suffix}", items=items)  # the name says the target
+    assert {path.name: path.read_bytes() for path in paths} == expected
+    with pytest.raises(bf_aot.Error, match=f"BF3112.*--target {target}"):
+        tiny.compile(tmp_path / "other" / "w.cpp", target=target)
+    with pytest.raises(bf_aot.Error, match="BF3112.*--items 1"):
+        tiny.code(items=1)
+    with pytest.raises(bf_aot.Error, match="BF3501.*device"):
+        tiny.code(target=target, device="opencl")
 
 
 def test_properties_reach_the_code(program, models, tmp_path, tiny):

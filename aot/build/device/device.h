@@ -27,6 +27,8 @@ Language language_of_device(std::string_view library);
 // The items of a group that bounds one box, unless the device is a processor: two warps of
 // NVIDIA's, one of AMD's.
 constexpr int kDeviceItems = 64;
+// The most that may be asked for, which all of CUDA's devices have.
+constexpr int kMostItems = 1024;
 
 // The options of a plan for devices: what they have in common with those of this processor, and how
 // code for a device is planned. Throws: BF3112 where they ask for what devices do not have.

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "aot/build/device/device.h"
 #include "aot/emit/calls/c_routines.h"
+#include "aot/emit/text/dialect.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
@@ -28,6 +30,7 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   if (config.batch > 1) return "--batch";
   if (config.workers > 1) return "--parallel";
   if (is_of_device(config.language)) {
+    if (config.method == Method::kForward) return "--method forward";
     if (options.property) return "--property";
     if (config.memory_budget > 0) return "--memory-budget";
     if (config.arithmetic == Arithmetic::kInteger) return "--arithmetic integer";
@@ -45,6 +48,17 @@ std::string_view place_of(Language language) {
 // The place of a call in a report: the nodes of its layer.
 std::string place_of(const Plan& plan, const Task& task) {
   return task.layer ? plan.layer(*task.layer).origin.text : task.name;
+}
+
+// Devices are languages and targets at once. Throws: BF3112.
+void check_target(const std::string& target, Language language) {
+  const Language own = language_for(target);
+  if (is_of_device(own) ? own == language : !is_of_device(language) || target == "host") return;
+  const Language device = is_of_device(own) ? own : language;
+  fail("BF3112", fmt::format("--target {}", target),
+       fmt::format("the source is in {}", to_string(language)),
+       fmt::format("name both alike: --target {} -o FILE{}", to_string(device),
+                   emit::Dialect(device).suffix()));
 }
 
 using Missing = std::vector<std::pair<std::string, std::vector<std::string_view>>>;
@@ -92,16 +106,35 @@ void set_language(CompileOptions& options, Language language) {
   if (language == Language::kCpp) return;
   if (const auto missing = missing_option(options))
     fail("BF3112", *missing, fmt::format("verifiers {} do not have it", place_of(language)),
-         "leave it out, or write C++: -o with a name that ends in .cpp");
+         options.device.empty() ? "leave it out, or write C++: -o with a name that ends in .cpp"
+                                : "leave it or --device out");
   options.planner.lowering = Lowering::kGeneric;
 }
 
-void check_language(const Lowered& lowered) {
+Language language_for(const std::string& target) {
+  for (const Language device : {Language::kOpenCl, Language::kCuda})
+    if (target == to_string(device)) return device;
+  return Language::kCpp;
+}
+
+CompileOptions for_source(CompileOptions options, Language language, const std::string& target,
+                          std::optional<int> items) {
+  check_target(target, language);
+  if (is_of_device(language))
+    return for_device(std::move(options), language, items.value_or(kDeviceItems));
+  if (items)
+    fail("BF3112", fmt::format("--items {}", *items), "devices alone have groups of items",
+         "leave it out, or write code for a device: --target opencl or cuda");
+  set_language(options, language);
+  return options;
+}
+
+void check_language(const Lowered& lowered, bool in_process) {
   const Plan& plan = lowered.plan();
   if (plan.config.language == Language::kCpp) return;
   if (plan.integer && is_of_device(plan.config.language))
     fail("BF3112", plan.name, "verifiers for a device compute in floating point",
-         "--arithmetic float");
+         in_process ? "leave --device out" : "--arithmetic float");
   if (plan.integer) return check_integers(plan);
   Missing missing;
   for (const Entry& entry : plan.entries) {
@@ -118,7 +151,8 @@ void check_language(const Lowered& lowered) {
         {"BF3112", place,
          fmt::format("{} no {}", is_of_device(plan.config.language) ? "devices have" : "C has",
                      fmt::join(routines, ", ")),
-         "write C++: -o with a name that ends in .cpp; or another --method"});
+         in_process ? "leave --device out, or take another --method"
+                    : "write C++: -o with a name that ends in .cpp; or another --method"});
   throw CompileError(std::move(problems));
 }
 

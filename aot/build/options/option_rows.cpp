@@ -135,7 +135,14 @@ OptionRow device_row() {
        "device that bounds: opencl or cuda, the first of its devices, or opencl:N, cuda:N, from 0 "
        "(default: this processor)"},
       "NAME", [](OptionValues& values, const std::string& name) { values.compile.device = name; });
-  row.rule.read = [](std::string& name) { return device_name_fault(name); };
+  row.rule.read = [](std::string& name) {
+    std::string lower = name;
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const std::string fault = device_name_fault(lower);
+    if (fault.empty()) name = std::move(lower);
+    return fault.empty() ? fault : device_name_fault(name);
+  };
   return row;
 }
 
@@ -338,6 +345,12 @@ std::vector<OptionRow> other_rows() {
            ".cpp, .c, .cl or .cu",
            false},
           [](auto& values) -> auto& { return values.compile.planner.language; }),
+      number_row(
+          {"items", Set::kLanguage, kPlannerGroup,
+           "of code for devices: work-items of the group that bounds a box; 1 for processors, as "
+           "PoCL makes one a device (default: 64)",
+           false},
+          "N", whole(1, kMostItems), false, [](auto& values) -> auto& { return values.items; }),
       text({"cxx", Set::kCompiler, kCompilerGroup,
             "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
             "cortex targets arm-none-eabi-g++)"},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct OptionValues {
   CompilerOptions compiler;
   DecisionOptions decision;
   std::string target = "host";               // as it was asked for
+  std::optional<int> items;                  // of a device's group; none: as the target has them
   std::string tuning_log, profile;           // files; of a profile also a name
   std::vector<std::string> sample_boxes;     // files
   std::vector<std::string> disabled_passes;  // of the graph and of the planner

@@ -459,7 +459,10 @@ int run_command(const Call& call) {
   options.planning.norms = std::make_shared<KnownNorms>();
   if (arguments.disturbance.given()) return run_disturbed(arguments, options);
   if (!options.device.empty()) {
-    refuse_on_device(app, {"--timeout", "--jobs", "--lowering", "--jit"}, "bounds of a device");
+    refuse_on_device(app,
+                     {"--timeout", "--jobs", "--lowering", "--jit", "--target", "--cxx",
+                      "--cxx-flags", "--batch", "--parallel"},
+                     "bounds of a device");
     options = engine::for_named_device(std::move(options));
   }
   options.planner.workers =

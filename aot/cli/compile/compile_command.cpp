@@ -14,7 +14,6 @@
 #include "aot/artifacts/project/written.h"
 #include "aot/artifacts/provenance/trace.h"
 #include "aot/artifacts/sbom/sbom.h"
-#include "aot/build/device/device.h"
 #include "aot/build/dispatch.h"
 #include "aot/build/footprint/footprint.h"
 #include "aot/build/frontend_result.h"
@@ -362,20 +361,6 @@ Language asked_language(const CompileArguments& arguments) {
                                   : *build::language_of(arguments.output);
 }
 
-// Devices are languages and targets at once. Throws: BF3112.
-void check_target(const build::OptionValues& values, Language language) {
-  const bool of_device =
-      values.target == to_string(Language::kOpenCl) || values.target == to_string(Language::kCuda);
-  if (of_device ? values.target == to_string(language)
-                : !is_of_device(language) || values.target == "host")
-    return;
-  const std::string target(of_device ? values.target : to_string(language));
-  fail("BF3112", fmt::format("--target {}", values.target),
-       fmt::format("the source is in {}", to_string(language)),
-       fmt::format("name both alike: --target {} -o FILE{}", target,
-                   target == to_string(Language::kCuda) ? ".cu" : ".cl"));
-}
-
 // The files of a verifier that -o names.
 std::vector<fs::path> files_of(const fs::path& folder, const std::string& stem,
                                const std::vector<emit::EmittedFile>& files, bool has_library) {
@@ -431,14 +416,11 @@ int compile_command(const Call& call) {
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;
   const Language language = asked_language(arguments);
-  check_target(arguments.model.values, language);
+  options = build::for_source(std::move(options), language, arguments.model.values.target,
+                              arguments.model.values.items);
   if (is_of_device(language) && arguments.limits.any())
     fail("BF3112", "--max-flash, --max-ram", "verifiers for a device do not have them",
          "leave them out: NAME.h says what a box and the weights take of the device's memory");
-  if (is_of_device(language))
-    options = build::for_device(std::move(options), language);
-  else
-    build::set_language(options, language);
   if (language != Language::kCpp && !arguments.project.empty())
     fail("BF3112", "--project", "projects are in C++",
          fmt::format("write the source alone: -o FILE{}", emit::Dialect(language).suffix()));

@@ -12,7 +12,8 @@
 namespace bf_aot::emit {
 namespace {
 
-constexpr std::string_view kHeader = R"(/* clang-format off */
+constexpr std::string_view kHeader =
+    R"(/* clang-format off */
 #ifndef BF_VERIFIER_@NAME@_H
 #define BF_VERIFIER_@NAME@_H
 
@@ -37,10 +38,13 @@ extern "C" {
 /* A device that has been probed, with this verifier on it. */
 typedef struct @name@_device @name@_device;
 
-/* Opens device number `index`, of all that @library@ has, in its order. Its compiler
- * takes the verifier, which may last seconds, and its arithmetic is compared with this processor's.
- * Null where it is refused, with the reason in `why`, a text of why_bytes bytes at most. */
-@name@_device *@name@_open_device(size_t index, char *why, size_t why_bytes);
+)"  // one line: names of all lengths stand in it
+    "/* Opens device number `index`, of all that @library@ has, in its "
+    "order. Its compiler takes the verifier, which may last seconds, and "
+    "its arithmetic is compared with this processor's. Null where it is "
+    "refused, with the reason in `why`, a text of why_bytes bytes at "
+    "most. */\n"
+    R"(@name@_device *@name@_open_device(size_t index, char *why, size_t why_bytes);
 void @name@_close_device(@name@_device *device);
 
 /* Bounds of every output over each of `count` boxes, one after the other:

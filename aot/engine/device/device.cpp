@@ -102,7 +102,7 @@ Device::Device(std::shared_ptr<const Lowered> lowered, const build::DeviceName& 
     : state_(std::make_unique<State>(std::move(lowered), name)) {
   expect_float_environment();
   State& state = *state_;
-  build::check_language(*state.lowered);
+  build::check_language(*state.lowered, true);
   const Plan& plan = state.lowered->plan();
   const std::vector<WeightTable>& tables = state.lowered->tables();
   state.where = fmt::format("{}:{}", name.library, name.index);

@@ -41,6 +41,7 @@ Refusal refusal_of(bf_device_fault fault, bool cuda) {
               "another version of its driver may take it; without --device this processor "
               "bounds"};
     case BF_DEVICE_GROUP:
+    case BF_DEVICE_PROCESSOR:
       return {"BF3341", "use another device, or none"};
     case BF_DEVICE_INEXACT:
       return {"BF3343", "bounds of this device could be wrong: use another one, or none"};

@@ -16,6 +16,7 @@ bool may_be_for_size(bf_device_fault fault) {
   switch (fault) {
     case BF_DEVICE_NOT_BUILT:
     case BF_DEVICE_GROUP:
+    case BF_DEVICE_PROCESSOR:
     case BF_DEVICE_CALL:
       return true;
     case BF_DEVICE_READY:

@@ -160,6 +160,7 @@ void take_arithmetic(api::CodeOptions& made, const Value& value) {
 constexpr Field<api::CodeOptions> kOfCode[] = {
     {"threads", [](auto& made, const Value& value) { made.plan.threads = value.whole(); }},
     {"target", [](auto& made, const Value& value) { made.target = value.text; }},
+    {"items", [](auto& made, const Value& value) { made.items = value.whole(); }},
     {"arithmetic", take_arithmetic},
     {"name", [](auto& made, const Value& value) { made.name = value.text; }},
     {"property", [](auto& made, const Value& value) { made.property_file = value.text; }},

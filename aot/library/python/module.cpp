@@ -403,6 +403,7 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
     field = nb::cast<std::remove_reference_t<decltype(field)>>(more[key]);
   };
   take("target", code.options.target);
+  take("items", code.options.items);
   take("name", code.options.name);
   take("property", code.options.property);
   take("property_file", code.options.property_file);

@@ -3,7 +3,8 @@
  * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it
  * is to compute, "fails" runs nothing, "none" has no device, "narrow" has groups of 40 items at
  * most, "slow" has a compiler that takes an hour, and makes the file BF_FALSE_BEGUN when it begins,
- * "rounds" has the thread that calls its compiler round upwards from then on. It computes nothing. */
+ * "rounds" has the thread that calls its compiler round upwards from then on, "processor" is one. It
+ * computes nothing. */
 
 #include <fenv.h>
 #include <stdint.h>
@@ -47,9 +48,9 @@ Int clGetDeviceInfo(Object* device, Uint what, size_t bytes, void* to, size_t* m
     (void)snprintf(to, bytes, "%s", "false device");
     return 0;
   }
-  if (what == 0x1000) number = 4;                  /* a GPU */
-  if (what == 0x1004 && is("narrow")) number = 40; /* items of a group, at most */
-  if (what == 0x1026) number = 1;                  /* little-endian */
+  if (what == 0x1000) number = is("processor") ? 2 : 4; /* else a GPU */
+  if (what == 0x1004 && is("narrow")) number = 40;      /* items of a group, at most */
+  if (what == 0x1026) number = 1;                       /* little-endian */
   if (what == 0x101b) number = is("flushes") ? 0xfe : is("divides") ? 0x7f : 0xff;
   if (what == 0x1032) number = is("single") ? 0 : 0xff;
   memcpy(to, &number, bytes < sizeof number ? bytes : sizeof number);

@@ -654,14 +654,15 @@ class Model:
                 arithmetic: Arithmetic = "float", name: Optional[str] = None, decide: bool = False,
                 single_file: bool = False, dispatch: bool = False, library: bool = False,
                 cxx: str = "", cxx_flags: Sequence[str] = (), norm: Norm = "linf",
-                **options: "Unpack[PlanOptions]") -> List[Path]:
-        """Writes a verifier in C++ or C99: its source, header and manifest, tables of large networks.
+                items: Optional[int] = None, **options: "Unpack[PlanOptions]") -> List[Path]:
+        """Writes a verifier in C++, C99, OpenCL C or CUDA: its source, header and manifest, tables of large networks.
 
         The code has no heap and no dependency but the headers in include(), unless `single_file`.
 
         Args:
-            path: of the source; ends in ".cpp", or in ".c" for C99.
+            path: of the source; ends in ".cpp", in ".c" for C99, ".cl" for OpenCL, ".cu" for CUDA.
             target: "host", "cortex-m4", "x86-64-v3", ... (docs/reference/targets.md).
+            items: of the group that bounds a box on a device; 1 for processors; by default 64.
             method, C, d, semantics, iterations, row_tile, memory_budget, batch, norm, options: as
                 in bounds().
             property: as in verify(); instead of C. The code gets NAME_verify().
@@ -686,7 +687,7 @@ class Model:
                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
                        "norm": norm, **options})
         plan, rows, more = self._code(given, workers, C, d, target, arithmetic, name, property,
-                                      decide, single_file, dispatch, library, cxx, cxx_flags)
+                                      decide, single_file, dispatch, library, cxx, cxx_flags, items)
         return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
 
     def code(self, stem: str = "verifier", *, target: str = "host", method: Method = "crown",
@@ -695,13 +696,17 @@ class Model:
              semantics: Semantics = "real", iterations: int = 20, row_tile: int = 0,
              memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: Arithmetic = "float",
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
-             dispatch: bool = False, norm: Norm = "linf", **options: "Unpack[PlanOptions]") -> Dict[str, bytes]:
-        """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
+             dispatch: bool = False, norm: Norm = "linf", items: Optional[int] = None,
+             **options: "Unpack[PlanOptions]") -> Dict[str, bytes]:
+        """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}.
+
+        The language is the target's: "opencl" gives STEM.cl, "cuda" STEM.cu.
+        """
         given = texts({"method": method, "semantics": semantics, "iterations": iterations,
                        "row_tile": row_tile, "memory_budget": memory_budget, "batch": batch,
                        "norm": norm, **options})
         plan, rows, more = self._code(given, workers, C, d, target, arithmetic, name, property,
-                                      decide, single_file, dispatch, False, "", ())
+                                      decide, single_file, dispatch, False, "", (), items)
         return self._native.compile(stem, plan, rows.rows, rows.offsets, more)
 
     def _property(self, property: Union[str, "os.PathLike[str]", Property]
@@ -714,11 +719,12 @@ class Model:
     def _code(self, given: Dict[str, str], workers: int, C: Optional[npt.ArrayLike],
               d: Optional[npt.ArrayLike], target: str, arithmetic: str, name: Optional[str],
               property: Union[None, str, "os.PathLike[str]", Property], decide: bool,
-              single_file: bool, dispatch: bool, library: bool, cxx: str, cxx_flags: Sequence[str]
-              ) -> Tuple["_native.Options", Rows, Dict[str, Any]]:
+              single_file: bool, dispatch: bool, library: bool, cxx: str, cxx_flags: Sequence[str],
+              items: Optional[int]) -> Tuple["_native.Options", Rows, Dict[str, Any]]:
         text, file = ("", None) if property is None else self._property(property)
-        more = {"target": target, "arithmetic": choice(_ARITHMETIC, arithmetic, "arithmetic"),
-                "name": name or "", "property": text, "property_file": file, "decide": decide,
+        more = {"target": target, "items": items,
+                "arithmetic": choice(_ARITHMETIC, arithmetic, "arithmetic"), "name": name or "",
+                "property": text, "property_file": file, "decide": decide,
                 "single_file": single_file, "dispatch": dispatch, "library": library, "cxx": cxx,
                 "cxx_flags": list(cxx_flags)}
         return _native.Options(given, workers), Rows(C, d, self.output_count), more

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aot/library/bf_aot.h"
@@ -97,6 +99,63 @@ TEST(LibraryCode, errors) {
   options = for_board();
   options.property = "(assert";
   EXPECT_EQ(code_of(options).substr(0, 4), "BF34");
+}
+
+std::vector<std::string> names_of(const Result<std::vector<File>>& files) {
+  std::vector<std::string> names;
+  if (files.ok())
+    for (const File& file : *files) names.push_back(file.name);
+  return names;
+}
+
+TEST(LibraryCode, code_for_devices_is_that_of_the_program) {
+  const Model model = load("tiny.onnx");
+  for (const auto& [target, suffix] : {std::pair{"opencl", ".cl"}, {"cuda", ".cu"}})
+    for (const std::optional<int> items : {std::optional<int>(), {1}, {48}}) {
+      SCOPED_TRACE(target);
+      CodeOptions options;
+      options.target = target;
+      options.items = items;
+      const auto files = compile(model, "a", options);
+      ASSERT_TRUE(files.ok()) << files.error().text();
+      EXPECT_EQ(names_of(files).front(), std::string("a") + suffix);
+      const std::string words = "#define BF_ITEMS " + std::to_string(items.value_or(64)) + "\n";
+      EXPECT_NE(files->front().bytes.find(words), std::string::npos);
+    }
+}
+
+TEST(LibraryCode, targets_and_names_say_the_same_device) {
+  const fs::path folder =
+      fs::path(testing::TempDir()) / ("library_devices_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const Model model = load("tiny.onnx");
+  const auto written = [&](const char* name, const char* target, std::optional<int> items = {},
+                           bool library = false) {
+    CodeOptions options;
+    options.target = target;
+    options.items = items;
+    options.library = library;
+    const auto paths = compile_to_files(model, folder / name, options);
+    EXPECT_EQ(paths.ok(), fs::exists(folder / name)) << name;
+    return paths.ok() ? "" : paths.error().code + " " + paths.error().where;
+  };
+  EXPECT_EQ(written("a.cpp", "opencl"), "BF3112 --target opencl");
+  EXPECT_EQ(written("b.c", "cuda"), "BF3112 --target cuda");
+  EXPECT_EQ(written("c.cl", "cortex-m4"), "BF3112 --target cortex-m4");
+  EXPECT_EQ(written("d.cu", "opencl"), "BF3112 --target opencl");
+  EXPECT_EQ(written("e.cpp", "host", 1), "BF3112 --items 1");
+  EXPECT_EQ(written("f.cl", "host", 0), "BF3501 items");
+  EXPECT_EQ(written("g.cu", "host", 1025), "BF3501 items");
+  EXPECT_EQ(written("h.cu", "cuda", {}, true), "BF3112 library");
+  EXPECT_EQ(written("i.cl", "host", 1, true), "");
+  EXPECT_TRUE(fs::exists(folder / "libi.a"));
+  EXPECT_NE(read(folder / "i.cl").find("#define BF_ITEMS 1\n"), std::string::npos);
+  EXPECT_NE(read(folder / "i.json").find("\"opencl\""), std::string::npos);
+  EXPECT_EQ(written("j.cu", "cuda"), "");
+  CodeOptions options;
+  options.plan.more["device"] = "opencl";
+  EXPECT_EQ(compile(model, "a", options).error().code, "BF3501");
+  fs::remove_all(folder);
 }
 
 TEST(LibraryCode, levels_of_x86_are_dispatched) {
