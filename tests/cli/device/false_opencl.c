@@ -3,8 +3,8 @@
  * quotients are not rounded, "refuses" refuses every program, "inexact" returns zeros for what it
  * is to compute, "fails" runs nothing, "none" has no device, "narrow" has groups of 40 items at
  * most, "slow" has a compiler that takes an hour, and makes the file BF_FALSE_BEGUN when it begins,
- * "rounds" has the thread that calls its compiler round upwards from then on, "processor" is one. It
- * computes nothing. */
+ * "rounds" has the thread that calls its compiler round upwards from then on, "processor" is one.
+ * It computes nothing. */
 
 #include <fenv.h>
 #include <stdint.h>
