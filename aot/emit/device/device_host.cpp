@@ -39,11 +39,9 @@ extern "C" {
 typedef struct @name@_device @name@_device;
 
 )"  // one line: names of all lengths stand in it
-    "/* Opens device number `index`, of all that @library@ has, in its "
-    "order. Its compiler takes the verifier, which may last seconds, and "
-    "its arithmetic is compared with this processor's. Null where it is "
-    "refused, with the reason in `why`, a text of why_bytes bytes at "
-    "most. */\n"
+    "/* Opens device number `index`, of all that @library@ has, in its order. Its compiler takes "
+    "the verifier, which may last seconds, and its arithmetic is compared with this processor's. "
+    "Null where it is refused, with the reason in `why`, a text of why_bytes bytes at most. */\n"
     R"(@name@_device *@name@_open_device(size_t index, char *why, size_t why_bytes);
 void @name@_close_device(@name@_device *device);
 
