@@ -416,13 +416,15 @@ struct Verifier::State {
     return bounds;
   }
 
+  // Ends of boxes of the device's memory.
+  std::vector<float> read(const DeviceBoxes& boxes, const float* from) const {
+    return device->read(reinterpret_cast<std::uintptr_t>(from), boxes.stream,
+                        boxes.boxes * inputs());
+  }
+
   // Throws what is wrong with boxes of the device's memory.
   [[noreturn]] void refuse_there(const DeviceBoxes& boxes) const {
-    const std::size_t numbers = boxes.boxes * inputs();
-    const auto read = [&](const float* from) {
-      return device->read(reinterpret_cast<std::uintptr_t>(from), boxes.stream, numbers);
-    };
-    check_boxes(read(boxes.lower), read(boxes.upper), engine.plan());
+    check_boxes(read(boxes, boxes.lower), read(boxes, boxes.upper), engine.plan());
     refuse("BF3503", "boxes", "they have changed while they were bounded");
   }
 
@@ -434,6 +436,8 @@ struct Verifier::State {
       refuse("BF3502", "specification", "the verifier was made without one");
     if (boxes.boxes == 0 || boxes.lower == nullptr || boxes.upper == nullptr)
       refuse("BF3502", "boxes", "there are none", "give pointers to at least one box");
+    if (call.timeout_seconds != 0)  // this processor bounds them, too
+      return bound(of_spec, {read(boxes, boxes.lower), read(boxes, boxes.upper)}, call);
     Bounds bounds = bounds_of(of_spec, boxes.boxes);
     std::ranges::fill(bounds.methods, asked.method);
     const engine::BoxesThere there = {boxes.boxes, reinterpret_cast<std::uintptr_t>(boxes.lower),

@@ -189,7 +189,10 @@ bool Device::bound_there(bool of_spec, const BoxesThere& boxes, float* out_lower
 }
 
 std::size_t Device::boxes_side_by_side() const {
-  return std::max<std::size_t>(state_->library->parts().processors, 1);
+  // A processor of an H100 has registers for six groups of 64 items, with 168 for an item.
+  constexpr std::size_t kGroupsOfProcessor = 4;
+  const std::size_t groups = plan().config.items > 1 ? kGroupsOfProcessor : 1;
+  return groups * std::max<std::size_t>(state_->library->parts().processors, 1);
 }
 
 std::size_t Device::in_groups(

@@ -51,7 +51,8 @@ class Device {
   std::shared_ptr<const Plan> shared_plan() const;
   std::string name() const;  // as its library tells it
   std::size_t boxes_at_once() const;
-  // Boxes that it may bound side by side, at least: one on each of its processors.
+  // Boxes that it bounds side by side, at least: of each processor of a GPU several, which hide
+  // each other's latencies, and else one.
   std::size_t boxes_side_by_side() const;
   // Numbers of the lines of the specification's rows over a box, [rows][2][inputs + 1], see
   // planner/entries/keep_coefficients.h; 0: the plan keeps none.

@@ -133,6 +133,10 @@ TEST_F(LibraryDevice, within_a_time_boxes_are_bounded_by_cheaper_methods_of_this
   ASSERT_TRUE(cheapest.ok() && here.ok());
   EXPECT_EQ(cheapest->lower, here->lower);
   EXPECT_EQ(cheapest->methods, here->methods);
+  const auto of_there = device.bounds(there(), call);
+  ASSERT_TRUE(of_there.ok()) << of_there.error().text();
+  EXPECT_EQ(of_there->lower, here->lower);
+  EXPECT_EQ(of_there->methods, here->methods);
 
   // The time is over after the first box of the device.
   constexpr double kSeconds = 1;
