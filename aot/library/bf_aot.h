@@ -252,15 +252,15 @@ struct Watched {
 
 /// Functions and limits by which the caller watches a call and ends it.
 struct Call {
-  /// Called between groups of `batch` boxes, and at the end, with the number of boxes that are
-  /// done, on the thread that made the call. What it throws is error BF3505.
+  /// Called between groups of boxes (of `batch` at most, or as many as a device is given), and at
+  /// the end, with those that are done, on the call's own thread. What it throws is error BF3505.
   std::function<void(std::size_t done)> progress = {};
 
   /// Called when `progress` is, and also within a box: between tiles of rows, some 50 times a
   /// second.
   std::function<void(const Watched&)> watch = {};
 
-  /// Ends the call, between tiles of rows, with error BF3506.
+  /// Ends the call, between tiles of rows, or groups of a device, with error BF3506.
   std::stop_token stop = {};
 
   /// Seconds after which no box is bounded by the verifier's method; 0: never. All boxes are then
