@@ -168,19 +168,22 @@ print("done")
 
 def test_a_fork_is_refused_what_its_parent_used(models, tmp_path):
     out = run(models, tmp_path, """
-def code_of(each, name):
+wide = sys.argv[1].replace("collision_avoidance_6x50.onnx", "properties/collision_avoidance_6x50_wide.vnnlib")
+
+def code_of(each, name, verifies=False):
     try:
-        each.bounds(low, high, device=name)
+        each.verify(wide, device=name) if verifies else each.bounds(low, high, device=name)
     except bf_aot.Error as error:
         return error.code
     return ""
 
 here = model.bounds(low, high)
-assert code_of(model, "cuda") == ""
+assert code_of(model, "cuda") == code_of(model, "cuda", True) == ""
 assert code_of(model, "opencl") == "BF3343"  # which is false: it computes nothing
 child = os.fork()
 if child == 0:
-    codes = {code_of(each, name) for each in (model, bf_aot.load(sys.argv[1])) for name in ("cuda", "opencl")}
+    codes = {code_of(each, name, verifies) for each in (model, bf_aot.load(sys.argv[1]))
+             for name in ("cuda", "opencl") for verifies in (False, True)}
     again = model.bounds(low, high)
     os._exit(0 if codes == {"BF3344"} and np.array_equal(again.lower, here.lower) else 1)
 assert os.waitpid(child, 0)[1] == 0
