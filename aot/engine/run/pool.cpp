@@ -101,6 +101,7 @@ const bf_executor* pool() noexcept {
 
 void share(std::size_t workers, std::size_t count, const Body& body,
            const std::function<void()>& wait) {
+  expect_float_environment();  // of the caller, even where others take all pieces
   Shared shared(count, body, wait);
   const bf_executor* const threads = workers > 1 && count > 1 ? pool() : nullptr;
   if (threads != nullptr)
