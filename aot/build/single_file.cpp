@@ -107,7 +107,8 @@ class SingleSource {
 
   void add_runtime_file(const RuntimeFile& one) {
     made_ += fmt::format("\n// ---- {}\n", one.path);
-    // What a header of hosts includes may stand under a condition that others made before.
+    // A header of hosts keeps each include of a standard header: the first one in the file may
+    // stand under a condition that does not hold.
     const bool of_host = one.path.starts_with("host/");
     for (const std::string_view line : lines_of(one.text)) {
       if (line == "#pragma once\n" || !included_by(line).empty()) continue;

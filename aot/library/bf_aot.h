@@ -600,7 +600,7 @@ Result<std::vector<File>> compile(const Model& model, std::string_view stem,
 /// Writes the files that compile() makes to the folder of `source`, whose name ends in ".cpp", in
 /// ".c" for C99, ".cl" for OpenCL or ".cu" for CUDA: all files, or none on an error. Returns their
 /// paths. Errors: also BF3101 to BF3103 the folder; BF3112 what C and devices do not have, and a
-/// target of another language; BF32xx the compiler.
+/// target of another language; BF3111 a file is the model's own; BF32xx the compiler.
 Result<std::vector<std::filesystem::path>> compile_to_files(
     const Model& model, const std::filesystem::path& source, const CodeOptions& options = {},
     const Specification& specification = {});

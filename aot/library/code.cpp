@@ -104,6 +104,16 @@ std::vector<File> finished(const bf_aot::build::Verifier& verifier, const std::s
   return files;
 }
 
+// Throws: Failed BF3111 where one of the files to write is the model's own.
+void keep_model(const std::string& path, const fs::path& folder,
+                const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::error_code none;
+    if (!path.empty() && fs::equivalent(folder / name, path, none))
+      refuse("BF3111", path, "the verifier's files would replace the model", "another source");
+  }
+}
+
 std::vector<fs::path> write(const Model& model, const fs::path& source, const CodeOptions& options,
                             const Specification& specification) {
   const std::optional<Language> language = build::language_of(source);
@@ -139,6 +149,7 @@ std::vector<fs::path> write(const Model& model, const fs::path& source, const Co
     staging.write(file.name, file.bytes);
     names.push_back(file.name);
   }
+  keep_model(Library::state(model).path, source.parent_path(), names);
   staging.publish(names);
   std::ranges::sort(names);
   std::vector<fs::path> paths;

@@ -7,7 +7,7 @@
 namespace bf_aot::calls {
 
 // Calls visit(call) for each call of a program, in order; `better` before it comes again but once.
-// A visitor that takes them is called for each DefineRowErrors, too.
+// A visitor that takes them is called for each DefineWindow and DefineRowErrors, too.
 template <typename Visit>
 void for_each_call(const Body& body, const Visit& visit) {
   struct Walker {
@@ -19,7 +19,9 @@ void for_each_call(const Body& body, const Visit& visit) {
     void operator()(const Block& node) const { for_each_call(node.body, visit); }
     void operator()(const WhenInside& node) const { visit(node.call); }
     void operator()(const DefineImage&) const {}
-    void operator()(const DefineWindow&) const {}
+    void operator()(const DefineWindow& node) const {
+      if constexpr (std::is_invocable_v<Visit, const DefineWindow&>) visit(node);
+    }
     void operator()(const DefineRows& node) const { visit(node.list); }
     void operator()(const DefineRowErrors& node) const {
       if constexpr (std::is_invocable_v<Visit, const DefineRowErrors&>) visit(node);

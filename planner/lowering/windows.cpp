@@ -24,48 +24,33 @@ void add_reads(const Lowering& l, const BackwardRows& step, LayerId reader, Defi
   }
 }
 
-// The tensors whose windows, or images, calls take by name.
+// Visits a body for the tensors whose windows calls take by name, and whose images calls and
+// windows do.
 struct Named {
-  std::set<LayerId> windows, images;
-};
+  std::set<LayerId>&windows, &images;
 
-void add_image(const Image& image, Named& named) {
-  if (image.made.empty()) named.images.insert(image.tensor);
-}
-
-Named named_in(const Body& body) {
-  Named named;
-  for_each_call(body, [&](const Call& call) {
+  void operator()(const Call& call) const {
     for (const Argument& each : call.arguments) {
       if (const auto* const window = std::get_if<Window>(&each);
           window != nullptr && window->of == Window::Of::kTensor)
-        named.windows.insert(window->tensor);
-      if (const auto* const image = std::get_if<Image>(&each)) add_image(*image, named);
-      if (const auto* const strides = std::get_if<Strides>(&each)) add_image(strides->image, named);
-    }
-  });
-  return named;
-}
-
-// Adds the images of windows, which bodies inside of others define.
-void add_images_of_windows(const Body& body, Named& named) {
-  for (const Node& node : body) {
-    if (const auto* const window = std::get_if<DefineWindow>(&node.what);
-        window != nullptr && window->count > 0)
-      named.images.insert(window->tensor);
-    if (const auto* const tiles = std::get_if<Tiles>(&node.what))
-      add_images_of_windows(tiles->body, named);
-    if (const auto* const fits = std::get_if<IfFits>(&node.what)) {
-      add_images_of_windows(fits->fits, named);
-      add_images_of_windows(fits->other, named);
+        windows.insert(window->tensor);
+      if (const auto* const image = std::get_if<Image>(&each)) add(*image);
+      if (const auto* const strides = std::get_if<Strides>(&each)) add(strides->image);
     }
   }
-}
+  void operator()(const DefineWindow& window) const {
+    if (window.count > 0) images.insert(window.tensor);
+  }
+  void add(const Image& image) const {
+    if (image.made.empty()) images.insert(image.tensor);
+  }
+};
 
 }  // namespace
 
 void drop_unread_windows(Body& body) {
-  std::set<LayerId> read = named_in(body).windows;
+  std::set<LayerId> read, images;
+  for_each_call(body, Named{read, images});
   for (std::size_t i = body.size(); i-- > 0;) {
     const auto* const window = std::get_if<DefineWindow>(&body[i].what);
     if (window == nullptr) continue;
@@ -79,11 +64,11 @@ void drop_unread_windows(Body& body) {
 }
 
 void drop_unread_images(Body& body) {
-  Named named = named_in(body);
-  add_images_of_windows(body, named);
+  std::set<LayerId> windows, read;
+  for_each_call(body, Named{windows, read});
   std::erase_if(body, [&](const Node& node) {
     const auto* const image = std::get_if<DefineImage>(&node.what);
-    return image != nullptr && !named.images.contains(image->image.tensor);
+    return image != nullptr && !read.contains(image->image.tensor);
   });
 }
 

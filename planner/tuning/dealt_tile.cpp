@@ -10,8 +10,8 @@ namespace {
 // registers.
 constexpr int kMostSums = 20;
 constexpr int kMostRows = 8;  // of a tile
-// Of weights in the memory of a group: 32 KiB is the least that OpenCL 3.0 has (4.2, table 5), and
-// 9 groups of CUDA's processors, of 228 KB each, have as much.
+// The most weights in the memory of a group, 24 KiB of it: devices of OpenCL 3.0 have at least
+// 32 KiB (4.2, table 5), and 9 groups fit into the 228 KB of a processor of an H100.
 constexpr int kMostStaged = 6144;
 
 int turns_for(int count, int at_once) {

@@ -275,7 +275,7 @@ class Groups {
   Groups(const Groups&) = delete;
   Groups& operator=(const Groups&) = delete;
 
-  // Of valid boxes.
+  // The boxes must be valid: nothing checks them here.
   std::vector<Outcome> bounds(const std::vector<FloatBox>& boxes) {
     std::vector<float> lower, upper;
     for (const FloatBox& box : boxes) {

@@ -306,7 +306,7 @@ class NodeKernels : public NodesOnDevices {
                          static_cast<double>(pick(random_, -8, 8)) / 16});
       const decide::NodeSplitter splitter(*subject->network, terms);
       if (splitter.propagates()) return false;
-      // As many as the device takes in a call, which begins with few.
+      // The nodes go in one call. A device takes few at first, and more after short calls.
       const std::size_t asked = std::min<std::size_t>(kNodes, device.together(*subject->flat));
       compare(*subject, device, terms, random_nodes(splitter.root(), asked), made);
       return true;

@@ -163,28 +163,18 @@ class Files {
 
 }  // namespace
 
-namespace {
-
-void add_inputs_of(const CommandLine& app, Files& files) {
-  for (const Option* const option : app.get_options())
-    if (option->count() > 0 && !option->is_written() && is_read(*option))
-      for (const std::string& word : option->results())
-        for (const fs::path& path : read_for(word)) files.add_input(option->get_name(), path);
-}
-
-}  // namespace
-
 void expect_apart(const CommandLine& app) {
-  Files files(app);
-  add_inputs_of(app, files);
-  files.expect_apart();
+  expect_apart(app, "", std::vector<fs::path>());
 }
 
 void expect_apart(const CommandLine& app, const std::string& what,
                   const std::vector<fs::path>& written) {
   Files files(app);
   for (const fs::path& path : written) files.add_output(what, path);
-  add_inputs_of(app, files);
+  for (const Option* const option : app.get_options())
+    if (option->count() > 0 && !option->is_written() && is_read(*option))
+      for (const std::string& word : option->results())
+        for (const fs::path& path : read_for(word)) files.add_input(option->get_name(), path);
   files.expect_apart();
 }
 

@@ -7,7 +7,7 @@
 
 // For ReLUs on a box runtime/bf/c/nodes/lanes.h does the same on devices: bound() is
 // bf_node_bound() there, forward() bf_node_forward() and step_weights() bf_node_step_weights().
-// What changes here changes there, which tests/soundness/node_device_test.cpp compares.
+// A change here needs the same change there; tests/soundness/node_device_test.cpp compares the two.
 
 namespace bf_aot::decide {
 namespace {

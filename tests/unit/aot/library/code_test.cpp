@@ -211,6 +211,23 @@ TEST(LibraryCode, files_are_written_with_a_library_where_asked_for) {
   fs::remove_all(folder);
 }
 
+// The model's file stays as it is, under each name that one of the verifier's files has.
+TEST(LibraryCode, keeps_the_file_of_its_model) {
+  const fs::path folder = fs::path(testing::TempDir()) / "bf_aot_library_keeps";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const fs::path tiny = fs::path(BF_SOURCE_DIR) / "models" / "tiny.onnx";
+  for (const char* name : {"net.c", "net.h", "net.json"}) {
+    fs::copy_file(tiny, folder / name);
+    const Model model = Model::load(folder / name).value();
+    EXPECT_EQ(compile_to_files(model, folder / "net.c").error().code, "BF3111") << name;
+    EXPECT_EQ(fs::file_size(folder / name), fs::file_size(tiny)) << name;
+    fs::remove(folder / name);
+    EXPECT_TRUE(fs::is_empty(folder)) << name;
+  }
+  fs::remove_all(folder);
+}
+
 TEST(LibraryReport, a_page_names_layers_and_options) {
   const Model model = load("tiny.onnx");
   Options options;

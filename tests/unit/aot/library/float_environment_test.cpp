@@ -87,15 +87,15 @@ std::string refusal(const std::function<void()>& stage) {
 }
 
 TEST(FloatEnvironment, is_told_apart) {
-  EXPECT_TRUE(float_environment_ok());
+  EXPECT_TRUE(bf::float_environment_ok());
   for (const Kind& kind : kinds()) {
     std::optional<Mode> mode(std::in_place, kind.rounding, kind.flags);
-    const bool fits = float_environment_ok();
+    const bool fits = bf::float_environment_ok();
     mode.reset();
     EXPECT_FALSE(fits) << kind.name;
   }
   std::feraiseexcept(FE_INEXACT | FE_UNDERFLOW | FE_OVERFLOW | FE_DIVBYZERO);
-  EXPECT_TRUE(float_environment_ok());
+  EXPECT_TRUE(bf::float_environment_ok());
   std::feclearexcept(FE_ALL_EXCEPT);
 }
 

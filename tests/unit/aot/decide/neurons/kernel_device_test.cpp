@@ -1,5 +1,5 @@
-// What keeps groups of many items from being built or run makes a device try fewer, and networks go
-// there that its memory has room for, beside other arrays.
+// A device whose compiler or calls refuse groups of many items is tried with groups of fewer. Only
+// networks for which its memory has room beside other arrays go there.
 
 #include "aot/decide/neurons/device/kernel_device.h"
 
